@@ -14,18 +14,17 @@ const NAME: &str = "scope_value";
 pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStream {
     let runtime = derive::runtime(&input.attrs, NAME, mistakes);
     let mut generics = input.generics.clone();
-    let value = match field(input, mistakes) {
-        Some(field) => {
-            derive::refuse(field, NAME, mistakes);
-            if derive::is_open(&field.ty, &generics) {
-                let (ty, at) = (&field.ty, ends(&field.ty).0);
-                let root = runtime.root(at);
-                derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #root::ScopeValue));
-            }
-            value(field, &runtime)
+    let value = if let Some(field) = field(input, mistakes) {
+        derive::refuse(field, NAME, mistakes);
+        if derive::is_open(&field.ty, &generics) {
+            let (ty, at) = (&field.ty, ends(&field.ty).0);
+            let root = runtime.root(at);
+            derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #root::ScopeValue));
         }
+        value(field, &runtime)
+    } else {
         // Reported; an impl all the same, or every use of it would be reported too.
-        None => quote!(::std::borrow::Cow::Borrowed("")),
+        quote!(::std::borrow::Cow::Borrowed(""))
     };
 
     let name = &input.ident;
