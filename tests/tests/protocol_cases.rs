@@ -150,6 +150,22 @@ fn complaints(page: &str, sources: &[(String, String)]) -> Vec<String> {
     complaints
 }
 
+/// What `docs/guarantees.md` rests on and is not there: cases that are not covered, test files that do not exist.
+fn hollow_references(guarantees: &str, page: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let cases = cases(page).unwrap_or_default();
+    let words = guarantees.split(|c: char| !(c.is_ascii_alphanumeric() || "-_/.".contains(c)));
+    words
+        .map(|word| word.trim_end_matches('.'))
+        .filter(|word| {
+            // G-13 and so on are rules, not cases.
+            let is_case = is_number(word) && !word.starts_with('G');
+            (is_case && cases.get(*word) != Some(&Status::Covered))
+                || (word.starts_with("tests/") && !exists(word))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
 /// The Rust sources below `directory`, except what cargo built there.
 fn rust_sources(directory: &Path, into: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
@@ -165,9 +181,37 @@ fn rust_sources(directory: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
+/// The directory of the workspace.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_guarantee_rests_on_tests_that_exist() {
+    let guarantees = read(&root().join("docs/guarantees.md"));
+    let page = read(&root().join("docs/protocol.md"));
+
+    let hollow = hollow_references(&guarantees, &page, |path| root().join(path).exists());
+
+    assert_eq!(hollow, [""; 0]);
+}
+
+#[test]
+fn a_guarantee_that_rests_on_nothing_is_reported() {
+    let guarantees = "Shown by R-01, R-14, R-99 (rule G-13), `tests/here.rs`, `tests/gone.rs`.";
+
+    let hollow = hollow_references(guarantees, PAGE, |path| path == "tests/here.rs");
+
+    assert_eq!(hollow, ["R-14", "R-99", "tests/gone.rs"]);
+}
+
 #[test]
 fn every_covered_case_has_a_test() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace");
+    let root = root();
     let mut paths = Vec::new();
     for package in ["tests", "idem-runtime", "idem-macros", "examples"] {
         rust_sources(&root.join(package), &mut paths);
