@@ -9,8 +9,8 @@ use std::fmt;
 /// The header's spellings of one key are equal: `"abc"`, `"abc";v=1` and, in the lenient [`Syntax`], `abc`.
 /// Keys are compared byte by byte, so `ABC` and `abc` are two keys.
 ///
-/// A key may be a credential for the stored answer, so it has no `Display`, and its `Debug` shows nothing of it.
-/// [`as_str`](Self::as_str) is the one way to read it.
+/// A key may be a credential for the stored answer, so it has no `Display`, and its `Debug` shows nothing of
+/// it. [`as_str`](Self::as_str) is the one way to read it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
@@ -48,13 +48,13 @@ impl IdempotencyKey {
     ///
     /// A value that begins with a double quote is only ever read as a String of RFC 9651, section 3.3.3;
     /// parameters behind it are parsed (section 3.1.2) and ignored. Any other value is, in the lenient
-    /// [`Syntax`], the key itself: visible ASCII without `"`, `,`, `;` and `\`. It is not parsed as a structured
-    /// field, which would take a UUID that begins with a letter and refuse one that begins with a digit.
-    /// Spaces and tabs around the value are not part of it (RFC 9110, section 5.5).
+    /// [`Syntax`], the key itself: visible ASCII without `"`, `,`, `;` and `\`. It is not parsed as a
+    /// structured field, which would take a UUID that begins with a letter and refuse one that begins with a
+    /// digit. Spaces and tabs around the value are not part of it (RFC 9110, section 5.5).
     ///
     /// # Errors
-    /// Any [`KeyError`] but [`KeyError::Multiple`]. A character that no key may have is reported before a wrong
-    /// form, a wrong form before an empty key, an empty key before one that is too long.
+    /// Any [`KeyError`] but [`KeyError::Multiple`]. A character that no key may have is reported
+    /// before a wrong form, a wrong form before an empty key, an empty key before one that is too long.
     ///
     /// # Examples
     /// ```
@@ -82,8 +82,9 @@ impl IdempotencyKey {
     /// Reads a key from the values of all `Idempotency-Key` field lines of a request; no line is no key.
     ///
     /// # Errors
-    /// [`KeyError::Multiple`] if there is more than one line, even if all are equal: what becomes of a String
-    /// that was split over lines is unpredictable (RFC 9651, section 4.2). Otherwise as [`parse`](Self::parse).
+    /// [`KeyError::Multiple`] if there is more than one line, even if all are equal: what becomes of
+    /// a String that was split over lines is unpredictable (RFC 9651, section 4.2). Otherwise as
+    /// [`parse`](Self::parse).
     ///
     /// # Examples
     /// ```
@@ -139,8 +140,8 @@ pub enum Syntax {
 pub enum KeyError {
     /// The key has no characters, or none but spaces. Send a fresh random one, such as a UUID.
     Empty,
-    /// The field is neither one quoted string nor, where that is allowed, one bare word. Put the key in double
-    /// quotes, with `\` before each `"` and `\` inside.
+    /// The field is neither one quoted string nor, where that is allowed, one bare word. Put the key in
+    /// double quotes, with `\` before each `"` and `\` inside.
     Syntax,
     /// There is a byte outside ASCII. Use printable ASCII characters only.
     NotAscii,

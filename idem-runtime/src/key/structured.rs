@@ -1,7 +1,7 @@
-//! The part of RFC 9651 (Structured Field Values for HTTP) that a quoted key needs: one String with parameters.
+//! The part of RFC 9651 (Structured Field Values for HTTP) that a quoted key needs.
 //!
-//! Parameters are ignored, but only after they were parsed: a value that is not a valid Item is malformed as a
-//! whole (section 4.2). So every bare item is recognised here; only the String is also read.
+//! Parameters are ignored, but only after they were parsed: a value that is not a valid Item is malformed as
+//! a whole (section 4.2). So every bare item is recognised here; only the String is also read.
 
 /// The text is not what section 4.2 of RFC 9651 accepts.
 #[derive(Debug, PartialEq, Eq)]

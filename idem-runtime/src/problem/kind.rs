@@ -58,15 +58,16 @@ impl Problem {
                 status: StatusCode::BAD_REQUEST,
                 code: "idempotency_key_invalid",
                 title: "Idempotency-Key is not valid",
-                detail: "The Idempotency-Key header must be one string of 1 to 255 printable ASCII characters.",
+                detail: "The Idempotency-Key header must be one string of 1 to 255 printable ASCII \
+                         characters.",
                 retry: Retry::FixRequest,
             },
             Self::InProgress => Kind {
                 status: StatusCode::CONFLICT,
                 code: "idempotency_in_progress",
                 title: "A request with this Idempotency-Key is in progress",
-                detail: "The first request with this Idempotency-Key has not finished. Send the same request again \
-                         later.",
+                detail: "The first request with this Idempotency-Key has not finished. Send the same request \
+                         again later.",
                 retry: Retry::Later,
             },
             Self::KeyReused => Kind {

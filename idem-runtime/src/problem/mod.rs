@@ -1,7 +1,7 @@
 //! The errors of the library that a client sees, as problem details (RFC 9457).
 //!
-//! Every body is fixed but for the base of its `type`, and for `reason` where the key is invalid: nothing of the
-//! request, the stored answer or the database's messages can get into one.
+//! Every body is fixed but for the base of its `type`, and for `reason` where the key is invalid: nothing of
+//! the request, the stored answer or the database's messages can get into one.
 
 mod kind;
 
@@ -15,8 +15,8 @@ use crate::key::{IdempotencyKey, KeyError};
 
 /// What the `type` of a problem begins with unless the application sets its own base.
 ///
-/// RFC 9457, section 3.1.1, recommends an absolute URI that leads to documentation. It identifies the problem,
-/// so it should not change once clients have seen it.
+/// RFC 9457, section 3.1.1, recommends an absolute URI that leads to documentation. It identifies the
+/// problem, so it should not change once clients have seen it.
 pub const DEFAULT_PROBLEM_BASE: &str = "https://idempotency.example/problems/";
 
 /// An answer that the library gives in the handler's place.

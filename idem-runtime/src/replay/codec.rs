@@ -5,13 +5,13 @@
 //! header = length name length value
 //! ```
 //!
-//! `version` is one byte, `count` and each `length` a 32-bit big-endian number; names are in lower case, values
-//! are bytes as sent. The format is read by every later version of the library for as long as a key row lives,
-//! so a change takes a new version number, and the reader of the old one stays.
+//! `version` is one byte, `count` and each `length` a 32-bit big-endian number; names are in lower case,
+//! values are bytes as sent. The format is read by every later version of the library for as long as a key
+//! row lives, so a change takes a new version number, and the reader of the old one stays.
 
 use std::fmt;
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 const VERSION: u8 = 1;
 
@@ -30,6 +30,8 @@ pub(crate) enum DecodeError {
     Name,
     /// A header's value has bytes that none may have.
     Value,
+    /// There are more names than any message can have.
+    TooMany,
 }
 
 impl fmt::Display for DecodeError {
@@ -42,13 +44,14 @@ impl fmt::Display for DecodeError {
             Self::Trailing => "something follows its headers",
             Self::Name => "the name of a header is not valid",
             Self::Value => "the value of a header is not valid",
+            Self::TooMany => "it has too many headers",
         })
     }
 }
 
 impl std::error::Error for DecodeError {}
 
-pub(super) fn encode(headers: &[(HeaderName, HeaderValue)]) -> Vec<u8> {
+pub(super) fn encode(headers: &HeaderMap) -> Vec<u8> {
     let mut column = vec![VERSION];
     push_length(&mut column, headers.len());
     for (name, value) in headers {
@@ -66,15 +69,15 @@ fn push_length(column: &mut Vec<u8>, length: usize) {
 }
 
 /// Reads a column, whatever its bytes: they may come from a damaged or a foreign table.
-pub(super) fn decode(column: &[u8]) -> Result<Vec<(HeaderName, HeaderValue)>, DecodeError> {
+pub(super) fn decode(column: &[u8]) -> Result<HeaderMap, DecodeError> {
     let Some((&VERSION, mut rest)) = column.split_first() else { return Err(DecodeError::Version) };
     let count = take_length(&mut rest)?;
     // Grows with what is really there: a damaged count must not decide how much memory is asked for.
-    let mut headers = Vec::new();
+    let mut headers = HeaderMap::new();
     for _ in 0..count {
         let name = HeaderName::from_lowercase(take_text(&mut rest)?).map_err(|_| DecodeError::Name)?;
         let value = HeaderValue::from_bytes(take_text(&mut rest)?).map_err(|_| DecodeError::Value)?;
-        headers.push((name, value));
+        headers.try_append(name, value).map_err(|_| DecodeError::TooMany)?;
     }
     if rest.is_empty() { Ok(headers) } else { Err(DecodeError::Trailing) }
 }
@@ -94,17 +97,17 @@ fn take_text<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderName, HeaderValue, header};
+    use http::{HeaderMap, HeaderName, HeaderValue, header};
 
     use super::{DecodeError, decode, encode};
 
     /// Two values of one name, an empty value, and bytes beyond ASCII.
-    fn sample() -> Vec<(HeaderName, HeaderValue)> {
-        vec![
+    fn sample() -> HeaderMap {
+        HeaderMap::from_iter([
             (header::LINK, HeaderValue::from_static("</a>")),
             (header::LINK, HeaderValue::from_static("")),
             (HeaderName::from_static("x"), HeaderValue::from_bytes(b"\xe9\t!").expect("a valid value")),
-        ]
+        ])
     }
 
     /// `sample` as it was written by the first release: this must be readable for ever.
@@ -121,8 +124,8 @@ mod tests {
 
     #[test]
     fn no_headers_are_a_version_and_a_count() {
-        assert_eq!(encode(&[]), b"\x01\0\0\0\0");
-        assert_eq!(decode(b"\x01\0\0\0\0"), Ok(vec![]));
+        assert_eq!(encode(&HeaderMap::new()), b"\x01\0\0\0\0");
+        assert_eq!(decode(b"\x01\0\0\0\0"), Ok(HeaderMap::new()));
     }
 
     #[test]
@@ -162,7 +165,19 @@ mod tests {
     }
 
     #[test]
-    fn any_bytes_are_either_refused_or_what_encode_writes() {
+    fn more_names_than_a_message_can_have_are_refused() {
+        let mut column = b"\x01\0\0\xff\xff".to_vec();
+        for number in 0..0xffff {
+            column.extend_from_slice(b"\0\0\0\x06");
+            column.extend_from_slice(format!("x{number:05}").as_bytes());
+            column.extend_from_slice(b"\0\0\0\0");
+        }
+
+        assert_eq!(decode(&column), Err(DecodeError::TooMany));
+    }
+
+    #[test]
+    fn any_bytes_are_refused_or_read_to_the_last() {
         // Damages the sample one byte at a time, and then reads pseudo-random bytes (xorshift, fixed seed).
         for position in 0..GOLDEN.len() {
             for byte in 0..=u8::MAX {
@@ -186,7 +201,9 @@ mod tests {
 
     fn assert_total(column: &[u8]) {
         if let Ok(headers) = decode(column) {
-            assert_eq!(encode(&headers), column);
+            let again = encode(&headers);
+            assert_eq!(again.len(), column.len());
+            assert_eq!(decode(&again), Ok(headers));
         }
     }
 }

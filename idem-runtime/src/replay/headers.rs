@@ -20,7 +20,8 @@ pub const REQUEST_HEADERS: [HeaderName; 1] = [IDEMPOTENCY_KEY];
 /// `CorsLayer::new().expose_headers(RESPONSE_HEADERS)`.
 pub const RESPONSE_HEADERS: [HeaderName; 2] = [IDEMPOTENT_REPLAYED, header::RETRY_AFTER];
 
-/// What describes the body or names what was made, so that it holds for a retry as it did for the first answer.
+/// What describes the body or names what was made, so that it holds for a retry as it did for the first
+/// answer.
 const KEPT: [HeaderName; 8] = [
     header::CONTENT_TYPE,
     header::CONTENT_ENCODING,

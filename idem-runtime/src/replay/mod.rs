@@ -3,8 +3,10 @@
 mod codec;
 mod headers;
 
+use std::fmt;
+
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode, response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, response};
 
 pub(crate) use codec::DecodeError;
 pub(crate) use headers::replayable;
@@ -12,13 +14,15 @@ pub use headers::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONS
 
 /// An answer as it is kept in its key row: status, chosen headers, and the body byte for byte.
 ///
-/// Kept are `content-type`, `content-encoding`, `content-language`, `content-disposition`, `location`, `link`,
-/// `etag` and `last-modified`, and the headers the application configures. Values of one name keep their number
-/// and their order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Kept are `content-type`, `content-encoding`, `content-language`, `content-disposition`, `location`,
+/// `link`, `etag` and `last-modified`, and the headers the application configures. Values of one name keep
+/// their number and their order.
+///
+/// `Debug` shows neither the headers' values nor the body: they are the caller's, and logs are not.
+#[derive(Clone, PartialEq, Eq)]
 pub struct StoredResponse {
     status: StatusCode,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    headers: HeaderMap,
     body: Bytes,
 }
 
@@ -59,11 +63,8 @@ impl StoredResponse {
     pub(crate) fn into_response(self) -> Response<Bytes> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        for (name, value) in self.headers {
-            headers.append(name, value);
-        }
-        headers.insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+        *response.headers_mut() = self.headers;
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
         response
     }
 
@@ -73,9 +74,9 @@ impl StoredResponse {
         self.status
     }
 
-    /// The kept headers; a name comes once for each of its values, in the order in which they were sent.
+    /// The kept headers; the values of one name are in the order in which they were sent.
     #[must_use]
-    pub fn headers(&self) -> &[(HeaderName, HeaderValue)] {
+    pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
@@ -83,6 +84,16 @@ impl StoredResponse {
     #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.body
+    }
+}
+
+impl fmt::Debug for StoredResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredResponse")
+            .field("status", &self.status)
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("body_bytes", &self.body.len())
+            .finish()
     }
 }
 

@@ -32,7 +32,7 @@ fn kept(
 }
 
 fn names(stored: &StoredResponse) -> Vec<&str> {
-    stored.headers().iter().map(|(name, _)| name.as_str()).collect()
+    stored.headers().keys().map(HeaderName::as_str).collect()
 }
 
 #[test]
@@ -151,6 +151,16 @@ fn a_status_that_is_none_is_refused() {
         assert_eq!(StoredResponse::decode(status, b"\x01\0\0\0\0", vec![]), Err(DecodeError::Status));
     }
     assert!(StoredResponse::decode(299_i16, b"\x01\0\0\0\0", vec![]).is_ok());
+}
+
+#[test]
+fn debug_shows_no_content() {
+    let stored = kept(StatusCode::OK, &[(header::LOCATION, b"/secret")], b"secret", &[]);
+
+    assert_eq!(
+        format!("{stored:?}"),
+        r#"StoredResponse { status: 200, headers: ["location"], body_bytes: 6 }"#
+    );
 }
 
 #[test]
