@@ -1,0 +1,106 @@
+//! The item under the attribute: a function whose body is never read.
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use quote::{ToTokens, TokenStreamExt};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Ident, Signature, Token, Visibility};
+
+use crate::errors::Mistake;
+
+/// A function as written.
+///
+/// The body stays one group of tokens: a syntax error in it is rustc's to report, once, and an editor's
+/// completion keeps working in it.
+#[derive(Clone)]
+pub(crate) struct Function {
+    pub(crate) attrs: Vec<Attribute>,
+    pub(crate) vis: Visibility,
+    pub(crate) sig: Signature,
+    pub(crate) body: Group,
+}
+
+/// Reads the item.
+///
+/// # Errors
+/// The mistake, if the item is no function with a body; the item is then to be given back as it was.
+pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
+    let keyword = syn::parse2::<Keyword>(item.clone());
+    syn::parse2(item).map_err(|error| match keyword {
+        Ok(Keyword(Some(keyword))) => {
+            let message = format!("`#[idempotent]` is for async functions, not for `{keyword}`");
+            let mistake = Mistake::on(&keyword, message);
+            match keyword.to_string().as_str() {
+                "impl" | "mod" | "trait" => mistake.help("put it on each handler inside"),
+                _ => mistake.help("put it on a handler, an `async fn`"),
+            }
+        }
+        _ => error.into(),
+    })
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let vis = input.parse()?;
+        let sig: Signature = input.parse()?;
+        if input.peek(Token![;]) {
+            let message = "an `#[idempotent]` handler has a body\n= help: put the attribute on the function that implements this one";
+            return Err(syn::Error::new(sig.ident.span(), message));
+        }
+        let body = braced(input.parse()?)?;
+        Ok(Self { attrs, vis, sig, body })
+    }
+}
+
+impl ToTokens for Function {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.append_all(&self.attrs);
+        self.vis.to_tokens(tokens);
+        self.sig.to_tokens(tokens);
+        self.body.to_tokens(tokens);
+    }
+}
+
+/// The braces, also where a `$body:block` of a macro has wrapped them invisibly.
+fn braced(token: TokenTree) -> syn::Result<Group> {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Ok(group),
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+            braced(syn::parse2(group.stream())?)
+        }
+        other => Err(syn::Error::new(other.span(), "expected the body of the function")),
+    }
+}
+
+/// The keyword of an item that is no function.
+struct Keyword(Option<Ident>);
+
+impl Parse for Keyword {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        const ITEMS: [&str; 10] =
+            ["struct", "enum", "union", "trait", "impl", "mod", "static", "type", "use", "macro_rules"];
+        const AMBIGUOUS: [&str; 4] = ["const", "extern", "unsafe", "async"];
+
+        input.call(Attribute::parse_outer)?;
+        input.parse::<Visibility>()?;
+        let words = input.parse::<TokenStream>()?.into_iter().filter_map(|token| match token {
+            TokenTree::Ident(ident) => Some(ident),
+            _ => None,
+        });
+        let is = |word: &Ident, words: &[&str]| words.contains(&word.to_string().as_str());
+        let mut first = None;
+        for word in words {
+            if word == "fn" {
+                return Ok(Self(None));
+            }
+            if is(&word, &ITEMS) {
+                return Ok(Self(Some(word)));
+            }
+            if !is(&word, &AMBIGUOUS) {
+                break;
+            }
+            first.get_or_insert(word);
+        }
+        Ok(Self(first))
+    }
+}

@@ -1,0 +1,270 @@
+//! The function as a model: the transaction, the inputs, the names they bind.
+
+use proc_macro2::Ident;
+use quote::{ToTokens, format_ident};
+use syn::visit::{self, Visit};
+use syn::visit_mut::VisitMut;
+use syn::{FnArg, Lifetime, PatType, ReturnType, Safety, Signature, Type, TypeReference};
+
+use crate::argument::{Argument, Marks, Role};
+use crate::errors::{Mistake, Mistakes};
+use crate::function::Function;
+use crate::known::{self, peeled};
+use crate::lifetimes::{Lifetimes, to_static};
+use crate::pattern;
+use crate::runtime::site;
+
+/// axum takes sixteen arguments; the guard stands in the transaction's place.
+const MAX_EXTRACTORS: usize = 15;
+
+/// A handler, with everything the expansion needs to know of its signature.
+pub(crate) struct Handler {
+    /// As written, without our attributes on its arguments.
+    pub(crate) function: Function,
+    /// In source order.
+    pub(crate) arguments: Vec<Argument>,
+    /// Nothing, if a mistake leaves no expansion; the function is then given back.
+    pub(crate) transaction: Option<Transaction>,
+}
+
+/// The argument that the handler writes through.
+pub(crate) struct Transaction {
+    /// The type as written, for carets.
+    pub(crate) written: Type,
+    /// The transaction's or connection's own type; borrows nothing.
+    pub(crate) referent: Type,
+    /// Whether a borrow of the run's transaction can be passed.
+    pub(crate) is_lent: bool,
+}
+
+/// Reads the signature.
+pub(crate) fn model(mut function: Function, mistakes: &mut Mistakes) -> Handler {
+    let can_expand = check_signature(&function.sig, mistakes);
+
+    let mut written: Vec<(PatType, Marks)> = Vec::new();
+    for argument in &mut function.sig.inputs {
+        if let FnArg::Typed(argument) = argument {
+            let marks = Marks::take(argument, mistakes);
+            written.push((argument.clone(), marks));
+        }
+    }
+
+    let found = find_transaction(&function.sig, &written, mistakes);
+    let at = found.as_ref().map(|(index, _)| *index);
+    let mut arguments: Vec<Argument> = Vec::new();
+    for (index, (argument, marks)) in written.into_iter().enumerate() {
+        let role = if at == Some(index) {
+            check_marks_of_transaction(&marks, mistakes);
+            Role::Transaction
+        } else {
+            role(&argument.ty, &marks, mistakes)
+        };
+        let argument = lift(argument, role, index, &function.sig.ident, &arguments);
+        arguments.push(argument);
+    }
+    check_count(&arguments, mistakes);
+
+    let transaction = found.map(|(_, transaction)| transaction).filter(|_| can_expand);
+    Handler { function, arguments, transaction }
+}
+
+/// Judges what is not an argument; tells whether there is an expansion.
+fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
+    let mut can_expand = true;
+    if sig.asyncness.is_none() {
+        mistakes.add(
+            Mistake::on(sig.fn_token, "an `#[idempotent]` handler is an `async fn`")
+                .help(format!("write `async fn {}`", sig.ident)),
+        );
+        // Made async, it would answer with a future.
+        can_expand &= !matches!(&sig.output, ReturnType::Type(_, ty) if known::has_impl(ty));
+    }
+    if let Some(receiver) = sig.receiver() {
+        mistakes.add(
+            Mistake::on(receiver, "an `#[idempotent]` handler has no `self`")
+                .help("take what it needs of `self` as an extractor, for example `State`"),
+        );
+        can_expand = false;
+    }
+    if let Safety::Unsafe(keyword) = &sig.safety {
+        mistakes.add(Mistake::on(keyword, "a handler cannot be `unsafe`").help("remove `unsafe`"));
+        can_expand = false;
+    }
+    if let Some(abi) = &sig.abi {
+        mistakes.add(Mistake::on(abi, "a handler cannot be `extern`").help("remove it"));
+        can_expand = false;
+    }
+    if let Some(stream) = known::streaming_answer(&sig.output) {
+        mistakes.add(
+            Mistake::on(stream, "an answer that is a stream cannot be stored")
+                .note("the answer is stored whole, before the transaction commits")
+                .help("answer with a body of known length, such as `Json` or `Bytes`"),
+        );
+    }
+    can_expand
+}
+
+/// Finds the one argument taken by `&mut`.
+fn find_transaction(
+    sig: &Signature,
+    arguments: &[(PatType, Marks)],
+    mistakes: &mut Mistakes,
+) -> Option<(usize, Transaction)> {
+    let types = || arguments.iter().map(|(argument, _)| &*argument.ty).enumerate();
+    let lent = types().find_map(|(index, ty)| as_mutable(ty).map(|reference| (index, ty, reference)));
+    if let Some((index, written, reference)) = lent {
+        return judge_lent(written, reference, mistakes).map(|transaction| (index, transaction));
+    }
+
+    let given = types().find_map(|(index, ty)| match peeled(ty) {
+        Type::Reference(reference) if known::is_transaction(&reference.elem) => {
+            Some((index, ty, &*reference.elem, "the transaction is lent by a shared reference"))
+        }
+        _ if known::is_transaction(ty) => {
+            Some((index, ty, ty, "the transaction is lent to the handler, not given"))
+        }
+        _ => None,
+    });
+    if let Some((index, written, referent, message)) = given {
+        mistakes
+            .add(Mistake::on(written, message).help(
+                "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails",
+            ));
+        return Some((index, transaction(written, referent, false)));
+    }
+
+    mistakes.add(
+        Mistake::on(&sig.ident, "an `#[idempotent]` handler must take the transaction it runs in")
+            .help("add the argument `tx: &mut sqlx::PgConnection`"),
+    );
+    None
+}
+
+/// Whether the type is a transaction at all is left to a trait; this is about the borrow.
+fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes) -> Option<Transaction> {
+    let referent = &*reference.elem;
+    if known::has_impl(referent) {
+        mistakes.add(
+            Mistake::on(referent, "the transaction's type is not named")
+                .help("name it, for example `tx: &mut sqlx::PgConnection`"),
+        );
+        return None;
+    }
+    if let Some(lifetime) = &reference.lifetime
+        && (lifetime.ident == "static" || mentions(referent, lifetime))
+    {
+        mistakes.add(
+            Mistake::on(
+                lifetime,
+                format!("the transaction is lent for the call, which is shorter than `{lifetime}`"),
+            )
+            .help("leave the lifetime out"),
+        );
+        return Some(transaction(written, referent, false));
+    }
+    Some(transaction(written, referent, true))
+}
+
+fn transaction(written: &Type, referent: &Type, is_lent: bool) -> Transaction {
+    Transaction {
+        written: written.clone(),
+        referent: to_static(referent, Lifetimes::visit_type_mut),
+        is_lent,
+    }
+}
+
+/// The role of an argument that is not the transaction.
+fn role(ty: &Type, marks: &Marks, mistakes: &mut Mistakes) -> Role {
+    if let Type::Reference(reference) = peeled(ty) {
+        let mistake = if reference.mutability.is_some() {
+            Mistake::on(ty, "a second argument is taken by `&mut`, which only the transaction is")
+        } else {
+            Mistake::on(ty, "an extractor is taken by value")
+        };
+        mistakes.add(mistake.help(format!("write `{}`", reference.elem.to_token_stream())));
+        return Role::Unfit;
+    }
+    let role = marks.role();
+    match known::streaming_extractor(ty) {
+        Some(stream) if role == Role::Compared => {
+            let message = format!("`{}` is a stream, which cannot be compared with a retry's", stream.name);
+            mistakes.add(Mistake::on(ty, message).help(stream.help));
+            // Not compared, so that rustc has nothing to add.
+            Role::Context
+        }
+        _ => role,
+    }
+}
+
+fn check_marks_of_transaction(marks: &Marks, mistakes: &mut Mistakes) {
+    if let Some(mark) = marks.any() {
+        mistakes.add(
+            Mistake::on(mark, "the transaction is no input of the request").help("remove the attribute"),
+        );
+    }
+}
+
+fn check_count(arguments: &[Argument], mistakes: &mut Mistakes) {
+    let mut extractors = arguments
+        .iter()
+        .filter(|argument| argument.role != Role::Transaction && argument.conditions.is_empty());
+    if let Some(excess) = extractors.nth(MAX_EXTRACTORS) {
+        mistakes.add(
+            Mistake::on(
+                &excess.pat,
+                format!("a handler takes at most {MAX_EXTRACTORS} extractors beside the transaction"),
+            )
+            .help("gather some of them in a struct that derives axum's `FromRequestParts`"),
+        );
+    }
+}
+
+/// The argument as the outer function takes it.
+fn lift(written: PatType, role: Role, index: usize, function: &Ident, others: &[Argument]) -> Argument {
+    let PatType { attrs, pat, ty, .. } = written;
+    let bindings = pattern::bindings(&pat);
+    let own = format_ident!("arg{}", index, span = site(crate::errors::ends(&pat).0));
+    let name = match bindings.as_slice() {
+        // The author's name, so that the documentation shows it and `#[instrument]` finds it; unless clippy
+        // would take our use of it for the author's, or it already means something here.
+        [name]
+            if !name.to_string().starts_with('_')
+                && name != function
+                && others.iter().all(|other| other.name != *name) =>
+        {
+            name.clone()
+        }
+        _ => own,
+    };
+    Argument {
+        role,
+        name,
+        ty: to_static(&*ty, Lifetimes::visit_type_mut),
+        bindings,
+        pat: *pat,
+        conditions: attrs
+            .into_iter()
+            .filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
+            .collect(),
+    }
+}
+
+fn as_mutable(ty: &Type) -> Option<&TypeReference> {
+    match peeled(ty) {
+        Type::Reference(reference) if reference.mutability.is_some() => Some(reference),
+        _ => None,
+    }
+}
+
+fn mentions(ty: &Type, wanted: &Lifetime) -> bool {
+    struct Find<'a>(&'a Lifetime, bool);
+    impl<'ast> Visit<'ast> for Find<'_> {
+        fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
+            self.1 |= lifetime == self.0;
+            visit::visit_lifetime(self, lifetime);
+        }
+    }
+    let mut find = Find(wanted, false);
+    find.visit_type(ty);
+    find.1
+}

@@ -1,0 +1,140 @@
+//! Types told by their name alone.
+//!
+//! A macro sees no types. Names are used for advice only, and only where the type itself could not stand
+//! anyway, or where the compiler's own message would come late or not at all.
+
+use syn::visit::{self, Visit};
+use syn::{Path, ReturnType, Type, TypePath};
+
+/// Why an extractor that is a stream cannot be compared with a retry's.
+pub(crate) struct Stream {
+    pub(crate) name: String,
+    pub(crate) help: &'static str,
+}
+
+/// The type without the invisible groups that `$ty:ty` of a macro leaves, and without parentheses.
+pub(crate) fn peeled(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => peeled(&group.elem),
+        Type::Paren(paren) => peeled(&paren.elem),
+        other => other,
+    }
+}
+
+/// Whether the type is called like a transaction or the connection inside it.
+pub(crate) fn is_transaction(ty: &Type) -> bool {
+    last_name(ty).is_some_and(|name| {
+        name.ends_with("Transaction") || name == "PgConnection" || name == "SqliteConnection"
+    })
+}
+
+/// The extractors of axum that hand the request on unread.
+pub(crate) fn streaming_extractor(ty: &Type) -> Option<Stream> {
+    let name = last_name(ty)?;
+    let help = match name.as_str() {
+        "Request" | "Body" => {
+            "take the body as `Bytes` or `Json<…>`, and the rest as extractors such as `HeaderMap` and `Uri`"
+        }
+        "Multipart" => "upload first, and take the upload's id or digest here",
+        "WebSocketUpgrade" => {
+            "leave this handler without `#[idempotent]`: an upgraded connection has no answer to replay"
+        }
+        _ => return None,
+    };
+    Some(Stream { name, help })
+}
+
+/// The part of the return type that is a stream, whose end nothing waits for.
+pub(crate) fn streaming_answer(output: &ReturnType) -> Option<&Path> {
+    struct Find<'ast>(Option<&'ast Path>);
+    impl<'ast> Visit<'ast> for Find<'ast> {
+        fn visit_type_path(&mut self, ty: &'ast TypePath) {
+            let name = ty.path.segments.last().map(|segment| segment.ident.to_string());
+            if matches!(
+                name.as_deref(),
+                Some("Sse" | "StreamBody" | "JsonLines" | "AsyncReadBody" | "FileStream")
+            ) {
+                self.0.get_or_insert(&ty.path);
+            }
+            visit::visit_type_path(self, ty);
+        }
+    }
+    let mut find = Find(None);
+    find.visit_return_type(output);
+    find.0
+}
+
+/// Whether the type is left open: `impl Trait`, anywhere in it.
+pub(crate) fn has_impl(ty: &Type) -> bool {
+    struct Find(bool);
+    impl<'ast> Visit<'ast> for Find {
+        fn visit_type_impl_trait(&mut self, _: &'ast syn::TypeImplTrait) {
+            self.0 = true;
+        }
+    }
+    let mut find = Find(false);
+    find.visit_type(ty);
+    find.0
+}
+
+fn last_name(ty: &Type) -> Option<String> {
+    match peeled(ty) {
+        Type::Path(TypePath { path, .. }) => path.segments.last().map(|segment| segment.ident.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ty(text: &str) -> Type {
+        syn::parse_str(text).unwrap()
+    }
+
+    #[test]
+    fn transactions_and_connections_are_known() {
+        for text in [
+            "sqlx::PgTransaction<'_>",
+            "Transaction<'static, Postgres>",
+            "sqlx::PgConnection",
+            "(PgConnection)",
+        ] {
+            assert!(is_transaction(&ty(text)), "{text}");
+        }
+        for text in ["Json<Transaction>", "DatabaseConnection", "State<PgPool>", "[Transaction; 1]"] {
+            assert!(!is_transaction(&ty(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn extractors_that_stream_are_known() {
+        for text in ["Request", "axum::extract::Request", "Body", "Multipart", "ws::WebSocketUpgrade"] {
+            assert!(streaming_extractor(&ty(text)).is_some(), "{text}");
+        }
+        for text in ["Json<Request>", "Bytes", "String"] {
+            assert!(streaming_extractor(&ty(text)).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_found_anywhere_in_the_answer() {
+        for (text, found) in [
+            ("-> Sse<Events>", true),
+            ("-> Result<axum::response::Sse<Events>, AppError>", true),
+            ("-> (StatusCode, Sse<impl Stream>)", true),
+            ("-> Json<Order>", false),
+            ("", false),
+        ] {
+            let output: ReturnType = syn::parse_str(text).unwrap();
+            assert_eq!(streaming_answer(&output).is_some(), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_open_type_is_found_anywhere() {
+        assert!(has_impl(&ty("impl IntoResponse")));
+        assert!(has_impl(&ty("Result<impl IntoResponse, AppError>")));
+        assert!(!has_impl(&ty("Result<Json<Order>, AppError>")));
+    }
+}
