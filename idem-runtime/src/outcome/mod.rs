@@ -43,7 +43,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    fn is_err(self) -> bool {
+    pub(crate) fn is_err(self) -> bool {
         matches!(self, Self::Looked | Self::Transient | Self::Unknown)
     }
 }
