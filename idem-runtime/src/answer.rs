@@ -17,6 +17,7 @@ use crate::store::{Cause, Found, Store};
 impl<DB: Store> Inner<DB> {
     /// The problem as a response.
     pub(crate) fn problem(&self, problem: Problem) -> Response {
+        tracing::debug!(code = problem.code(), status = problem.status().as_u16(), "a request is answered by a problem");
         problem.response(&self.http.problem_base).map(Body::from)
     }
 

@@ -6,7 +6,7 @@ pub use std::result::Result;
 pub use axum::response::Response;
 
 pub use crate::admission::{Admitted, Call};
-// pub use crate::axum::door::Door;
+pub use crate::axum::door::Door;
 pub use crate::ending::Ended;
 pub use crate::engine::{Attempt, Commit, Lends, Outcome, Recorded, Reserved, Run, outcome};
 pub use crate::execute::{Execute, Stop, execute};
