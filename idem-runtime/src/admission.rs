@@ -11,6 +11,7 @@ use http::Method;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use crate::answer::answer_from;
 use crate::engine::Run;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::held::Held;
@@ -172,7 +173,7 @@ impl<DB: Store> Inner<DB> {
                 Phase::Running(first) if first == request.fingerprint => return Err(Problem::InProgress),
                 Phase::Running(_) => return Err(Problem::KeyReused),
                 Phase::Over(Attempt::Found(found)) => {
-                    return self.answer_from(&found, &request.fingerprint).map(Err);
+                    return answer_from(&found, &request.fingerprint).map(Err);
                 }
                 Phase::Over(Attempt::InProgress) => return Err(Problem::InProgress),
                 Phase::Over(Attempt::Failed(problem)) => return Err(problem),

@@ -17,24 +17,12 @@ use crate::store::{Cause, Found, Store};
 impl<DB: Store> Inner<DB> {
     /// The problem as a response.
     pub(crate) fn problem(&self, problem: Problem) -> Response {
-        tracing::debug!(code = problem.code(), status = problem.status().as_u16(), "a request is answered by a problem");
+        tracing::debug!(
+            code = problem.code(),
+            status = problem.status().as_u16(),
+            "a request is answered by a problem"
+        );
         problem.response(&self.http.problem_base).map(Body::from)
-    }
-
-    /// What a live row says to a request with this fingerprint.
-    pub(crate) fn answer_from(&self, found: &Found, fingerprint: &Digest) -> Result<Response, Problem> {
-        match found {
-            Found::Completed(row) if row.is_of(fingerprint) => match &row.response {
-                Some(response) => Ok(response.clone().into_response().map(Body::from)),
-                None => Err(Problem::NeedsReconciliation),
-            },
-            Found::Completed(_) => Err(Problem::KeyReused),
-            Found::Broken(_) => Err(Problem::NeedsReconciliation),
-            Found::Collision => {
-                tracing::error!("two idempotency keys have the same row id; the second is refused");
-                Err(Problem::KeyReused)
-            }
-        }
     }
 
     /// Collects a body and keeps what will be replayed. `None` if it is too large, has no known length, or fails.
@@ -59,6 +47,22 @@ impl<DB: Store> Inner<DB> {
                 Error::Store(_) => Problem::StoreUnavailable,
             }
         })
+    }
+}
+
+/// What a live row says to a request with this fingerprint.
+pub(crate) fn answer_from(found: &Found, fingerprint: &Digest) -> Result<Response, Problem> {
+    match found {
+        Found::Completed(row) if row.is_of(fingerprint) => match &row.response {
+            Some(response) => Ok(response.clone().into_response().map(Body::from)),
+            None => Err(Problem::NeedsReconciliation),
+        },
+        Found::Completed(_) => Err(Problem::KeyReused),
+        Found::Broken(_) => Err(Problem::NeedsReconciliation),
+        Found::Collision => {
+            tracing::error!("two idempotency keys have the same row id; the second is refused");
+            Err(Problem::KeyReused)
+        }
     }
 }
 

@@ -29,7 +29,6 @@ pub struct Builder<DB: Store> {
 
 /// What the builder settles about requests and answers.
 #[derive(Debug, Clone)]
-#[cfg_attr(not(feature = "axum"), allow(dead_code))]
 pub(crate) struct HttpSettings {
     pub(crate) syntax: Syntax,
     pub(crate) replay_headers: Vec<HeaderName>,

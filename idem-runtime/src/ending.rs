@@ -10,6 +10,7 @@ use sqlx::Transaction;
 use sqlx_core::transaction::TransactionManager;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::answer::answer_from;
 use crate::engine::{BoxFuture, RETRIES};
 use crate::held::{END_LIMIT, Held};
 use crate::idempotency::Inner;
@@ -160,7 +161,7 @@ impl<DB: Store> Inner<DB> {
     ) -> (Response, Condition) {
         match DB::find(connection, &self.statements, &request.address).await {
             Ok(Some(found)) => {
-                let answer = self.answer_from(&found, &request.fingerprint);
+                let answer = answer_from(&found, &request.fingerprint);
                 (answer.unwrap_or_else(|problem| self.problem(problem)), Condition::Clean)
             }
             Ok(None) => (self.problem(Problem::InProgress), Condition::Clean),

@@ -21,6 +21,7 @@ use sqlx::{Connection, Transaction};
 use sqlx_core::transaction::TransactionManager;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::answer::answer_from;
 use crate::ending::{Condition, Ended, Ending, RolledBack, roll_back};
 use crate::execute::Stop;
 use crate::held::Held;
@@ -114,7 +115,7 @@ impl<DB: Store> Run<DB> {
             for _ in 0..=RETRIES {
                 match DB::reserve(&mut tx, &self.engine.statements, &keyed.request).await {
                     Ok(Reserve::Fresh(mark)) => {
-                        keyed.claim.running(keyed.request.fingerprint.clone());
+                        keyed.claim.running(keyed.request.fingerprint);
                         return Reserved::Run(Attempt { run: self, tx, lock, mark: Some(mark) });
                     }
                     Ok(Reserve::Found(found)) => {
@@ -159,7 +160,7 @@ impl<DB: Store> Run<DB> {
             unreachable!("only a request with a key looks for a row")
         };
         let found = Arc::new(found);
-        let answer = self.engine.answer_from(&found, &request.fingerprint);
+        let answer = answer_from(&found, &request.fingerprint);
         claim.over(Attempted::Found(found));
         let answer = answer.unwrap_or_else(|problem| self.engine.problem(problem));
         self.ended(Ending::Answer(answer), condition)
@@ -368,7 +369,9 @@ impl<'h, DB: Store> Commit<'h, DB> {
         Box::pin(async move {
             let Self { run, tx, lock, response } = self;
             drop(lock);
-            match tx.commit().await {
+            #[expect(clippy::disallowed_methods, reason = "recording proved that the transaction lives")]
+            let committed = tx.commit().await;
+            match committed {
                 Ok(()) => run.ended(Ending::Answer(response), Condition::Clean),
                 Err(error) => {
                     tracing::error!(%error, "a run cannot be committed");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "axum")]
 use std::time::Duration;
 
 use crate::builder::{Builder, HttpSettings};
@@ -12,6 +13,7 @@ use crate::in_process::InProcess;
 use crate::key::IdempotencyKey;
 use crate::scope::Scope;
 use crate::store::{Address, Found, KeyRow, Settings, Source, Store};
+#[cfg(feature = "axum")]
 use crate::tasks::Tasks;
 
 /// The engine behind `#[idempotent]`: a database, a table and the settings of an application.
@@ -24,10 +26,10 @@ pub(crate) struct Inner<DB: Store> {
     pub(crate) pools: DB::Pools,
     pub(crate) statements: DB::Statements,
     pub(crate) settings: Settings,
-    #[cfg_attr(not(feature = "axum"), allow(dead_code))]
     pub(crate) http: HttpSettings,
     #[cfg(feature = "axum")]
     pub(crate) in_process: InProcess,
+    #[cfg(feature = "axum")]
     pub(crate) tasks: Tasks,
     is_checked: AtomicBool,
 }
@@ -46,6 +48,7 @@ impl<DB: Store> Idempotency<DB> {
             http,
             #[cfg(feature = "axum")]
             in_process: InProcess::default(),
+            #[cfg(feature = "axum")]
             tasks: Tasks::default(),
             is_checked: AtomicBool::new(false),
         }))
@@ -90,6 +93,7 @@ impl<DB: Store> Idempotency<DB> {
     ///
     /// # Cancel safety
     /// Dropped while it waits, it goes on refusing and drops nothing; it may be called again.
+    #[cfg(feature = "axum")]
     pub async fn drain(&self, limit: Duration) -> usize {
         self.0.tasks.drain(limit).await
     }

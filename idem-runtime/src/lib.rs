@@ -73,6 +73,12 @@
 //! | `postgres` | PostgreSQL 13 or newer |
 //! | `sqlite` | SQLite 3.37 or newer |
 
+// Without axum there are no requests, and without a database no rows: then parts of the engine lie idle.
+#![cfg_attr(
+    not(all(feature = "axum", any(feature = "postgres", feature = "sqlite"))),
+    allow(dead_code, unreachable_pub, unused_imports)
+)]
+
 mod builder;
 mod canonical;
 mod error;
@@ -82,6 +88,7 @@ mod inert;
 mod key;
 mod scope;
 mod store;
+#[cfg(feature = "axum")]
 mod tasks;
 mod transient;
 mod tx;
@@ -117,7 +124,7 @@ mod replay;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use idem_macros::idempotent;
+pub use idem_macros::{Inert, ScopeValue, idempotent};
 
 #[cfg(feature = "axum")]
 pub use self::axum::{Guard, HasEngine};

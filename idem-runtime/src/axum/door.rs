@@ -1,5 +1,6 @@
 //! The side door that `#[fingerprint(skip)]` must not open.
 
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 use ::axum::extract::{Extension, State};
@@ -16,12 +17,12 @@ use super::extract::InertArgument;
 /// the inherent method with its bound, so that a missing `Inert` is one error on the argument; for any other
 /// type it finds, through `Deref`, the one that asks for nothing.
 #[derive(Debug)]
-pub struct Door<'a, T>(&'a T);
+pub struct Door<'a, T>(PhantomData<&'a T>);
 
 impl<'a, T> Door<'a, T> {
     /// The door of `argument`.
-    pub fn of(argument: &'a T) -> Self {
-        Self(argument)
+    pub fn of(_argument: &'a T) -> Self {
+        Self(PhantomData)
     }
 }
 

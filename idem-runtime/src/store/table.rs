@@ -68,10 +68,8 @@ impl Table {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum IndexSchema {
     /// PostgreSQL: the index lives in its table's schema and is named without one.
-    #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
     OfItsTable,
     /// SQLite: the schema stands before the index, and the table is named without one.
-    #[cfg_attr(not(feature = "sqlite"), allow(dead_code))]
     OnTheIndex,
 }
 

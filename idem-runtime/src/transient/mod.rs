@@ -1,5 +1,6 @@
 //! Errors that may have passed by the next attempt: an answer that reports one is not stored.
 
+#[cfg(feature = "axum")]
 mod look;
 
 use std::error::Error;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use sqlx::error::DatabaseError;
 
+#[cfg(feature = "axum")]
 pub use look::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
 
 /// An error that knows whether it may have passed by the next attempt.
