@@ -134,25 +134,29 @@ impl Lowering<'_> {
         let answer = self.answer(&verdict, &value);
         // "not Send" is said of the function.
         let at = site(sig.ident.span());
+        // What `reserve` gives back borrows the connection until its end is known, so the answer, which takes
+        // the connection back, is awaited outside.
         let work = quote! {{
-            let mut #attempt = match #run.reserve(&mut #held).await {
-                #p::Reserved::Run(#attempt) => #attempt,
-                #p::Reserved::Ended(#ended) => return #ended.answer(#held).await,
-            };
-            let #outcome = match #p::execute(#attempt.run_limit(), #handler).await {
-                #p::Result::Ok(#value) => {
-                    let #verdict = {
-                        #[allow(unused_imports)]
-                        use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                        (&&&&&#p::Look(&#value)).look()
-                    };
-                    #answer
+            let #ended = 'run: {
+                let mut #attempt = match #run.reserve(&mut #held).await {
+                    #p::Reserved::Run(#attempt) => #attempt,
+                    #p::Reserved::Ended(#ended) => break 'run #ended,
+                };
+                let #outcome = match #p::execute(#attempt.run_limit(), #handler).await {
+                    #p::Result::Ok(#value) => {
+                        let #verdict = {
+                            #[allow(unused_imports)]
+                            use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                            (&&&&&#p::Look(&#value)).look()
+                        };
+                        #answer
+                    }
+                    #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
+                };
+                match #attempt.record(#outcome).await {
+                    #p::Recorded::Commit(#commit) => #commit.finalize().await,
+                    #p::Recorded::Ended(#ended) => #ended,
                 }
-                #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
-            };
-            let #ended = match #attempt.record(#outcome).await {
-                #p::Recorded::Commit(#commit) => #commit.finalize().await,
-                #p::Recorded::Ended(#ended) => #ended,
             };
             #ended.answer(#held).await
         }};

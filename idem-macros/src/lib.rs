@@ -2,11 +2,13 @@
 
 mod args;
 mod argument;
+mod derive;
 mod errors;
 mod expand;
 mod function;
 mod generics;
 mod handler;
+mod inert;
 mod known;
 mod lifetimes;
 mod names;
@@ -14,6 +16,7 @@ mod option;
 mod pattern;
 mod runtime;
 mod scope;
+mod scope_value;
 mod ttl;
 
 use proc_macro2::TokenStream;
@@ -28,6 +31,18 @@ pub fn idempotent(
     item: proc_macro::TokenStream,
 ) -> proc_macro::TokenStream {
     handler_of(options.into(), item.into()).into()
+}
+
+/// Derive.
+#[proc_macro_derive(Inert, attributes(inert))]
+pub fn derive_inert(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive::derive(item.into(), inert::expand).into()
+}
+
+/// Derive.
+#[proc_macro_derive(ScopeValue, attributes(scope_value))]
+pub fn derive_scope_value(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive::derive(item.into(), scope_value::expand).into()
 }
 
 /// Parse, model, resolve, lower; mistakes stand beside the best expansion there is.

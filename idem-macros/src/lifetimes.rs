@@ -18,7 +18,7 @@ where
 
 /// The type with every lifetime left to inference: the parameters of the inner function are not in scope.
 pub(crate) fn to_inferred(ty: &Type) -> Type {
-    Lifetimes::run(ty, "'_", false, |lifetimes, ty| lifetimes.visit_type_mut(ty))
+    Lifetimes::run(ty, "'_", false, Lifetimes::visit_type_mut)
 }
 
 /// Replaces the lifetimes that the function declares; those of a `for<'a>` stay.

@@ -162,7 +162,9 @@ impl<'a> Resolver<'a> {
                     .help("remove `global`, or the other parts"),
             );
         }
-        mistakes.into_iter().for_each(|mistake| self.mistakes.add(mistake));
+        for mistake in mistakes {
+            self.mistakes.add(mistake);
+        }
         match word {
             GLOBAL => is_alone.then_some(Part::Global),
             _ => Some(Part::Endpoint),

@@ -1,0 +1,128 @@
+//! What the derives share: the options on the type and its fields, and bounds on fields.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Attribute, DeriveInput, Field, Generics, Ident, Path, Type, WherePredicate, parse_quote};
+
+use crate::errors::{Mistake, Mistakes};
+use crate::option;
+use crate::runtime::Runtime;
+
+/// Reads the item of a derive, and puts the mistakes beside what `derive` makes of it.
+pub(crate) fn derive(
+    item: TokenStream,
+    derive: impl FnOnce(&DeriveInput, &mut Mistakes) -> TokenStream,
+) -> TokenStream {
+    let mut mistakes = Mistakes::default();
+    let mut tokens = match syn::parse2(item) {
+        Ok(input) => derive(&input, &mut mistakes),
+        Err(error) => {
+            mistakes.add(error.into());
+            TokenStream::new()
+        }
+    };
+    tokens.extend(mistakes.into_tokens());
+    tokens
+}
+
+/// Reads `#[<name>(crate = path)]` on the type.
+pub(crate) fn runtime(attrs: &[Attribute], name: &str, mistakes: &mut Mistakes) -> Runtime {
+    let mut runtime = Runtime::default();
+    for attr in named(attrs, name) {
+        options(attr, &["crate"], mistakes, |key, input, _| {
+            runtime = key.runtime(input)?;
+            Ok(())
+        });
+    }
+    runtime
+}
+
+/// Tells whether `#[<name>(<flag>)]` is on the field.
+pub(crate) fn has_flag(field: &Field, name: &str, flag: &str, mistakes: &mut Mistakes) -> bool {
+    let mut is_set = false;
+    for attr in named(&field.attrs, name) {
+        options(attr, &[flag], mistakes, |_, _, _| {
+            is_set = true;
+            Ok(())
+        });
+    }
+    is_set
+}
+
+/// Says of each `#[<name>(…)]` on a field that it has no meaning there.
+pub(crate) fn refuse(field: &Field, name: &str, mistakes: &mut Mistakes) {
+    for attr in named(&field.attrs, name) {
+        mistakes.add(
+            Mistake::on(attr, format!("`#[{name}]` has no meaning on a field"))
+                .help("remove it, or move it to the type"),
+        );
+    }
+}
+
+fn named<'a>(attrs: &'a [Attribute], name: &'a str) -> impl Iterator<Item = &'a Attribute> {
+    attrs.iter().filter(move |attr| attr.path().is_ident(name))
+}
+
+fn options(
+    attr: &Attribute,
+    known: &[&str],
+    mistakes: &mut Mistakes,
+    read: impl FnMut(&option::Key, syn::parse::ParseStream<'_>, &mut Mistakes) -> Result<(), Mistake>,
+) {
+    let parsed = attr.parse_args_with(|input: syn::parse::ParseStream<'_>| {
+        option::each(input, known, mistakes, read);
+        Ok(())
+    });
+    if let Err(error) = parsed {
+        mistakes.add(error.into());
+    }
+}
+
+/// Adds a bound to the type's own.
+pub(crate) fn bound(generics: &mut Generics, predicate: WherePredicate) {
+    generics.make_where_clause().predicates.push(predicate);
+}
+
+/// Whether the bound on a field's type can only be judged where the type is used.
+pub(crate) fn is_open(ty: &Type, generics: &Generics) -> bool {
+    struct Find<'a>(Vec<&'a Ident>, bool);
+    impl<'ast> Visit<'ast> for Find<'_> {
+        fn visit_path(&mut self, path: &'ast Path) {
+            let first = path.segments.first().map(|segment| &segment.ident);
+            self.1 |= path.leading_colon.is_none() && first.is_some_and(|first| self.0.contains(&first));
+            visit::visit_path(self, path);
+        }
+    }
+    let mut find = Find(generics.type_params().map(|param| &param.ident).collect(), false);
+    find.visit_type(ty);
+    find.1
+}
+
+/// The field's type where `Self` has no meaning.
+pub(crate) fn without_self(field: &Field, input: &DeriveInput) -> Type {
+    struct Replace(Type);
+    impl VisitMut for Replace {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            if matches!(ty, Type::Path(path) if path.path.is_ident("Self")) {
+                *ty = self.0.clone();
+            } else {
+                visit_mut::visit_type_mut(self, ty);
+            }
+        }
+    }
+    let (name, (_, arguments, _)) = (&input.ident, input.generics.split_for_impl());
+    let mut ty = field.ty.clone();
+    Replace(parse_quote!(#name #arguments)).visit_type_mut(&mut ty);
+    ty
+}
+
+/// The keyword of a type.
+pub(crate) fn keyword(input: &DeriveInput) -> TokenStream {
+    match &input.data {
+        syn::Data::Struct(data) => data.struct_token.to_token_stream(),
+        syn::Data::Enum(data) => data.enum_token.to_token_stream(),
+        syn::Data::Union(data) => data.union_token.to_token_stream(),
+    }
+}
