@@ -17,3 +17,6 @@ pub use crate::outcome::{RecordRule, Verdict};
 pub use crate::scope::ScopeValue;
 pub use crate::transient::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
 pub use crate::tx::Tx;
+
+/// Asks for an inert field; the derive names the field's type here, so that the caret of a missing one is on it.
+pub const fn assert_inert<T: ?Sized + Inert>() {}
