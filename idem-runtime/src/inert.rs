@@ -89,6 +89,8 @@ impl<K: Inert, V: Inert, S> Inert for HashMap<K, V, S> {}
 macro_rules! impl_for_tuples {
     ($($first:ident $($rest:ident)*)?) => {
         $(
+            // Or else the tuples fill the list of types that have the trait.
+            #[diagnostic::do_not_recommend]
             impl<$first: Inert, $($rest: Inert),*> Inert for ($first, $($rest,)*) {}
             impl_for_tuples!($($rest)*);
         )?

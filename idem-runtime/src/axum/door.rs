@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use ::axum::extract::{Extension, State};
 
-use super::extract::InertArgument;
+use super::extract::InertIn;
 
 /// An argument that is left out of the fingerprint, and so is not asked for
 /// [`Fingerprint`](crate::Fingerprint).
@@ -26,26 +26,30 @@ impl<'a, T> Door<'a, T> {
     }
 }
 
-macro_rules! ask_for_inert {
-    ($($argument:ty),*) => {
-        $(impl<T> Door<'_, $argument> {
-            /// Asks for an inert argument.
-            pub fn skipped(&self)
-            where
-                $argument: InertArgument,
-            {
-            }
-        })*
-    };
+// Written out four times, because a macro would show itself in the error.
+impl<T> Door<'_, State<T>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<State<T>>,
+    {
+    }
 }
 
-ask_for_inert!(State<T>, Extension<T>);
+impl<T> Door<'_, Extension<T>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<Extension<T>>,
+    {
+    }
+}
 
 impl<T> Door<'_, Option<Extension<T>>> {
     /// Asks for an inert argument.
     pub fn skipped(&self)
     where
-        Extension<T>: InertArgument,
+        T: InertIn<Extension<T>>,
     {
     }
 }
@@ -54,7 +58,7 @@ impl<T, E> Door<'_, Result<Extension<T>, E>> {
     /// Asks for an inert argument.
     pub fn skipped(&self)
     where
-        Extension<T>: InertArgument,
+        T: InertIn<Extension<T>>,
     {
     }
 }

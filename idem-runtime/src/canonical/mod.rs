@@ -36,7 +36,7 @@ pub(crate) use error::Error;
 ///
 /// `serde_json` reads 127 levels of arrays and objects, and a level is at most a newtype, a `Some` and the
 /// object itself, so whatever its parser accepts fits.
-pub(crate) const MAX_DEPTH: usize = 512;
+pub(crate) const MAX_DEPTH: usize = 400;
 
 /// Where canonical text goes: a hash, or memory.
 pub(crate) trait Sink {

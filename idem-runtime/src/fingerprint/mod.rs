@@ -53,7 +53,7 @@ pub(crate) const FORMAT_VERSION: i16 = 1;
     message = "`{Self}` has no fingerprint, so an `#[idempotent]` handler cannot take it",
     label = "two requests that differ here could not be told apart",
     note = "if it is no input of the request and nothing is written through it, mark the argument `#[context]`; to leave an input out of the comparison, mark it `#[fingerprint(skip)]`",
-    note = "for an extractor of your own, implement `idem_runtime::Fingerprint`"
+    note = "for an extractor of your own, implement `idem_runtime::Fingerprint`; a stream such as `Multipart` cannot be compared, so take `Json`, `Form`, `Bytes` or `String` instead"
 )]
 pub trait Fingerprint {
     /// Adds what this argument says about the request.
@@ -106,6 +106,8 @@ macro_rules! impl_for_tuples {
     ($($first:ident $($rest:ident)*)?) => {
         $(
             /// Every part adds what it adds alone.
+            // Or else the tuples fill the list of types that have the trait.
+            #[diagnostic::do_not_recommend]
             impl<$first: Fingerprint, $($rest: Fingerprint),*> Fingerprint for ($first, $($rest,)*) {
                 fn fingerprint(&self, into: &mut Fingerprinter) {
                     #[allow(non_snake_case, reason = "the type parameters name the parts")]
@@ -157,7 +159,7 @@ impl Fingerprinter {
     /// form: use a `BTreeSet`.
     ///
     /// A value without a canonical form (a NaN, two map keys that are written alike, a `Serialize` that
-    /// fails, more than 512 values inside one another) makes the whole fingerprint fail.
+    /// fails, more than 400 values inside one another) makes the whole fingerprint fail.
     pub fn json<T: Serialize + ?Sized>(&mut self, kind: &'static str, value: &T) {
         let mut content = Sha256::new();
         match canonical::write(value, &mut content) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::{self, Write as _};
-use std::num;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -64,44 +64,36 @@ macro_rules! impl_for_strings {
 
 impl_for_strings!(str, String, Box<str>, Arc<str>, Cow<'_, str>);
 
-macro_rules! impl_for_displayed {
-    ($($value:ty),* $(,)?) => {
-        $(impl ScopeValue for $value {
-            fn scope_value(&self) -> Cow<'_, str> {
-                Cow::Owned(self.to_string())
+macro_rules! impl_for_integers {
+    ($($integer:ty),*) => {
+        $(
+            /// In decimal.
+            impl ScopeValue for $integer {
+                fn scope_value(&self) -> Cow<'_, str> {
+                    Cow::Owned(self.to_string())
+                }
             }
-        })*
+
+            /// In decimal.
+            // Or else these fill the list of types that have the trait.
+            #[diagnostic::do_not_recommend]
+            impl ScopeValue for NonZero<$integer> {
+                fn scope_value(&self) -> Cow<'_, str> {
+                    Cow::Owned(self.to_string())
+                }
+            }
+        )*
     };
 }
 
-impl_for_displayed!(
-    i8,
-    i16,
-    i32,
-    i64,
-    i128,
-    isize,
-    u8,
-    u16,
-    u32,
-    u64,
-    u128,
-    usize,
-    num::NonZeroI8,
-    num::NonZeroI16,
-    num::NonZeroI32,
-    num::NonZeroI64,
-    num::NonZeroI128,
-    num::NonZeroIsize,
-    num::NonZeroU8,
-    num::NonZeroU16,
-    num::NonZeroU32,
-    num::NonZeroU64,
-    num::NonZeroU128,
-    num::NonZeroUsize,
-    // Lower case with hyphens.
-    Uuid,
-);
+impl_for_integers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
+
+/// In lower case, with hyphens.
+impl ScopeValue for Uuid {
+    fn scope_value(&self) -> Cow<'_, str> {
+        Cow::Owned(self.to_string())
+    }
+}
 
 /// What an idempotency key is unique within: labelled parts, such as a tenant and an endpoint, in order.
 ///

@@ -133,7 +133,7 @@ impl<T> Fingerprint for ConnectInfo<T> {
 /// Adds nothing: the application's state is no input. It must be inert.
 impl<T> Fingerprint for State<T>
 where
-    Self: InertArgument,
+    T: InertIn<Self>,
 {
     fn fingerprint(&self, _into: &mut Fingerprinter) {}
 }
@@ -141,27 +141,24 @@ where
 /// Adds nothing: an extension is made by the application and is no input. It must be inert.
 impl<T> Fingerprint for Extension<T>
 where
-    Self: InertArgument,
+    T: InertIn<Self>,
 {
     fn fingerprint(&self, _into: &mut Fingerprinter) {}
 }
 
-/// A `State` or an `Extension` of something [`Inert`].
+/// Something [`Inert`] in an `Argument` of a handler, which is a `State` or an `Extension` of it.
 ///
 /// A trait of its own so that the compiler names the whole argument, as it stands in the handler's signature.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not allowed in an `#[idempotent]` handler",
+    message = "`{Argument}` is not allowed in an `#[idempotent]` handler",
     label = "this argument can reach the database outside the handler's transaction",
     note = "what is written through it is neither rolled back nor replayed",
     note = "use the handler's transaction for every write; a context argument that writes nothing is marked `#[context]`, and `#[derive(idem_runtime::Inert)]` on a type of your own makes it known for good"
 )]
-pub trait InertArgument {}
+pub trait InertIn<Argument> {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Inert> InertArgument for State<T> {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Inert> InertArgument for Extension<T> {}
+impl<T: Inert, Argument> InertIn<Argument> for T {}
 
 /// The value of what the extension holds.
 #[diagnostic::do_not_recommend]
@@ -174,27 +171,27 @@ impl<T: ScopeValue> ScopeValue for Extension<T> {
 /// Refused: by the time a handler runs, a stream cannot be compared without being consumed.
 impl<B> Fingerprint for http::Request<B>
 where
-    Self: Buffered,
+    for<'never> &'never (): CanBuffer<Self>,
 {
     fn fingerprint(&self, _into: &mut Fingerprinter) {}
 }
 
 /// Refused: by the time a handler runs, a stream cannot be compared without being consumed.
-// The lifetime is there because a bound without parameters would be checked here, where it fails by intent.
 impl Fingerprint for Body
 where
-    for<'never> Self: Buffered,
+    // The lifetime is there because a bound without one would be checked here, where it fails by intent.
+    for<'never> &'never (): CanBuffer<Self>,
 {
     fn fingerprint(&self, _into: &mut Fingerprinter) {}
 }
 
-/// A body that is all there. No streaming extractor is, so nothing has this trait.
+/// Says that a streaming `Argument` can be compared. None can, so nothing has this trait.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is a stream and cannot be compared with that of a retry",
-    label = "the body of an `#[idempotent]` handler must be read before the handler runs",
+    message = "`{Argument}` is a stream and cannot be compared with that of a retry",
+    label = "the body must be read before an `#[idempotent]` handler runs",
     note = "take the body as `Json`, `Form`, `Bytes` or `String`; a stream that is no part of what is asked for is marked `#[fingerprint(skip)]`"
 )]
-pub trait Buffered {}
+pub trait CanBuffer<Argument> {}
 
 #[cfg(test)]
 pub(super) mod tests;
