@@ -78,6 +78,13 @@ struct NewPayment {
     currency: String,
 }
 
+#[derive(Serialize)]
+struct Payment {
+    id: i64,
+    amount: i64,
+    currency: String,
+}
+
 #[idempotent(scope = "tenant,endpoint", ttl = "24h")]
 async fn create_payment(
     tx: &mut SqliteConnection,
@@ -87,7 +94,7 @@ async fn create_payment(
     let insert = "INSERT INTO payments (tenant, amount, currency) VALUES (?, ?, ?) RETURNING id";
     let id: i64 =
         sqlx::query_scalar(insert).bind(tenant.0).bind(new.amount).bind(&new.currency).fetch_one(tx).await?;
-    let payment = json!({ "id": id, "amount": new.amount, "currency": new.currency });
+    let payment = Payment { id, amount: new.amount, currency: new.currency };
     Ok((StatusCode::CREATED, Json(payment)))
 }
 
@@ -151,7 +158,7 @@ impl IntoResponse for AppError {
             Self::OrderNoTaken => (StatusCode::CONFLICT, "there is an order with this order_no"),
             Self::Database(error) => {
                 eprintln!("{error}");
-                (StatusCode::INTERNAL_SERVER_ERROR, "the order could not be stored")
+                (StatusCode::INTERNAL_SERVER_ERROR, "the database failed")
             }
         };
         (status, Json(json!({ "error": message }))).into_response()
