@@ -1,1 +1,3 @@
-//! Under construction.
+//! What the runnable examples share.
+
+pub mod reference;

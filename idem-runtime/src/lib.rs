@@ -1,24 +1,149 @@
-//! Idempotent HTTP handlers whose idempotency key, business writes and stored answer commit in one
-//! transaction, or not at all.
+//! Idempotent HTTP handlers for axum and sqlx: the idempotency key, the business writes and the stored answer
+//! commit in one transaction, or not at all.
+//!
+//! A request that carries an `Idempotency-Key` changes the database at most once per key and scope, and every retry
+//! of it gets the same answer, whatever crashes, disconnects or repeats in between. There is no moment at which the
+//! work is done and the record of it is not, so there is nothing to recover: a crash is a rollback, and the retry
+//! runs.
+//!
+//! ```
+//! # #[cfg(all(feature = "axum", feature = "postgres"))] mod example {
+//! use axum::http::StatusCode;
+//! use axum::routing::post;
+//! use axum::{Json, Router};
+//! use idem_runtime::{Idempotency, idempotent};
+//! use sqlx::{PgConnection, Postgres};
+//! # use axum::extract::FromRequestParts;
+//! # use axum::http::request::Parts;
+//! # #[derive(idem_runtime::ScopeValue)]
+//! # struct TenantId(String);
+//! # impl<S: Sync> FromRequestParts<S> for TenantId {
+//! #     type Rejection = StatusCode;
+//! #     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+//! #         let tenant = parts.headers.get("x-tenant").and_then(|tenant| tenant.to_str().ok());
+//! #         tenant.map(|tenant| Self(tenant.to_owned())).ok_or(StatusCode::UNAUTHORIZED)
+//! #     }
+//! # }
+//! # #[derive(serde::Deserialize, serde::Serialize)]
+//! # struct CreateOrder { item: String }
+//! # #[derive(serde::Serialize)]
+//! # struct Order { id: i64 }
+//!
+//! #[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+//! async fn create_order(
+//!     tx: &mut PgConnection,         // inside a transaction that the attribute opens and commits
+//!     tenant: TenantId,              // an extractor of the application, named in `scope`
+//!     Json(req): Json<CreateOrder>,  // compared with the first request's when the key comes again
+//! ) -> Result<(StatusCode, Json<Order>), StatusCode> {
+//!     let id = sqlx::query_scalar("INSERT INTO orders (tenant, item) VALUES ($1, $2) RETURNING id")
+//!         .bind(&tenant.0)
+//!         .bind(&req.item)
+//!         .fetch_one(&mut *tx)
+//!         .await
+//!         .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+//!     Ok((StatusCode::CREATED, Json(Order { id })))
+//! }
+//!
+//! pub async fn app(pool: sqlx::PgPool) -> Result<Router, Box<dyn std::error::Error>> {
+//!     let idempotency = Idempotency::builder(pool).build()?;
+//!     idempotency.migrate().await?;
+//!     Ok(Router::new().route("/orders", post(create_order)).with_state(idempotency))
+//! }
+//! # }
+//! ```
+//!
+//! | a request | is answered |
+//! |---|---|
+//! | with a new key | by the handler, once its transaction has committed |
+//! | again, unchanged | the same status, headers and body, with `Idempotent-Replayed: true` |
+//! | again, while the first runs | 409 with `Retry-After` |
+//! | with a key that another request used | 422 |
+//! | without a key, or with one that is not valid | 400 |
+//!
+//! The manual of the attribute is at [`idempotent`].
+//!
+//! # Features
+//!
+//! Additive; none but `axum` is on by default, so an application names its database.
+//!
+//! | feature | brings |
+//! |---|---|
+//! | `axum` | the attribute's run time: the guard, `Fingerprint` for axum's extractors, problem bodies |
+//! | `axum-extra` | `Fingerprint` for the extractors of axum-extra |
+//! | `postgres` | PostgreSQL 13 or newer |
+//! | `sqlite` | SQLite 3.37 or newer |
 
+// Without axum there are no requests, and without a database no rows: then parts of the engine lie idle.
+#![cfg_attr(
+    not(all(feature = "axum", any(feature = "postgres", feature = "sqlite"))),
+    allow(dead_code, unreachable_pub, unused_imports)
+)]
+
+mod builder;
 mod canonical;
+mod error;
 mod fingerprint;
+mod idempotency;
 mod inert;
 mod key;
-mod outcome;
-mod problem;
-mod replay;
 mod scope;
+mod store;
+#[cfg(feature = "axum")]
+mod tasks;
 mod transient;
+mod tx;
 
 #[cfg(feature = "axum")]
+mod admission;
+#[cfg(feature = "axum")]
+mod answer;
+#[cfg(feature = "axum")]
 mod axum;
+#[cfg(feature = "axum")]
+mod ending;
+#[cfg(feature = "axum")]
+mod engine;
+#[cfg(feature = "axum")]
+mod execute;
+#[cfg(feature = "axum")]
+mod held;
+#[cfg(feature = "axum")]
+mod in_process;
+#[cfg(feature = "axum")]
+mod options;
+mod outcome;
+#[cfg(feature = "axum")]
+mod policy;
+mod problem;
+#[cfg(feature = "axum")]
+mod recording;
+mod replay;
 
-pub use fingerprint::{Digest, Fingerprint, FingerprintError, Fingerprinter, Payload};
+#[cfg(feature = "axum")]
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
 pub use idem_macros::{Inert, ScopeValue, idempotent};
-pub use inert::Inert;
-pub use key::{IdempotencyKey, KeyError, Syntax};
-pub use outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
-pub use replay::StoredResponse;
-pub use scope::{Scope, ScopeError, ScopeValue};
-pub use transient::{Transient, is_transient};
+
+#[cfg(feature = "axum")]
+pub use self::axum::{Guard, HasEngine};
+pub use self::builder::Builder;
+pub use self::error::{BuildError, Error};
+pub use self::fingerprint::{Digest, Fingerprint, FingerprintError, Fingerprinter, Payload};
+pub use self::idempotency::Idempotency;
+pub use self::inert::Inert;
+pub use self::key::{IdempotencyKey, KeyError, Syntax};
+pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
+#[cfg(feature = "axum")]
+pub use self::policy::{NoPolicy, Policy};
+pub use self::problem::DEFAULT_PROBLEM_BASE;
+pub use self::replay::{
+    IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS, StoredResponse,
+};
+pub use self::scope::{Scope, ScopeError, ScopeValue};
+#[cfg(feature = "sqlite")]
+pub use self::store::SqlitePools;
+pub use self::store::{Isolation, KeyRow, Source, Store, TableNameError};
+pub use self::transient::{Transient, is_transient};
+pub use self::tx::Tx;

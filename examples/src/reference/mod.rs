@@ -1,0 +1,44 @@
+//! The reference application: every kind of handler that the protocol's cases speak of, on either database.
+//!
+//! | route | the handler | answers |
+//! |---|---|---|
+//! | `POST /orders` | inserts an order | 201, `Location`, `{"id":1,"item":"tea","qty":1}` |
+//! | `GET /orders` | lists the tenant's orders; not annotated | 200 |
+//! | `POST /refunds` | inserts a refund | 201 |
+//! | `POST /slow` | inserts an order, then waits for the gate | 201 |
+//! | `POST /declined` | inserts an audit row and keeps it | 402 |
+//! | `POST /err` | inserts an order, returns `Err` | 422 |
+//! | `POST /boom` | inserts an order, returns an answer | 500 |
+//! | `POST /panic` | inserts an order, panics | – |
+//! | `POST /empty` | inserts an order | 204 |
+//! | `POST /bytes` | inserts an order | 200, the 256 bytes 00 to FF |
+//! | `POST /accounts/{id}/charges?dry=1` | inserts a charge unless it is a dry run | 201 |
+//! | `PUT /counters/{id}` | adds one | 200, `{"n":1}` |
+//! | `POST /things`, `PATCH /things` | insert a thing, rename them all | 201, 200 |
+//! | `GET /things`, `DELETE /things/{id}` | count, delete | 200, 204 |
+//! | `POST /plain` | inserts an order; not annotated | 201 |
+//! | `POST /gate`, `GET /gate?waiting=1` | open the gate; wait until so many handlers wait at it | 204 |
+//! | `GET /runs` | how many handlers have begun to run | 200, `{"runs":1}` |
+//!
+//! The tenant comes from `X-Tenant`; without it the answer is 401.
+
+mod accounts;
+mod app;
+mod control;
+mod database;
+mod error;
+mod failures;
+mod orders;
+mod probe;
+mod server;
+mod shapes;
+mod tenant;
+mod things;
+
+pub use app::{App, routes};
+pub use database::{Database, Value};
+pub use error::AppError;
+pub use orders::{NewOrder, Order, insert_order};
+pub use probe::{Gate, Probe};
+pub use server::{Served, serve};
+pub use tenant::TenantId;

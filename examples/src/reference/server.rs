@@ -1,0 +1,73 @@
+use std::error::Error;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use idem_runtime::{Idempotency, SqlitePools};
+use sqlx::postgres::PgPoolOptions;
+use tokio::net::TcpListener;
+
+use super::app::{App, routes};
+use super::database::Database;
+use super::probe::Probe;
+
+/// How long a shutdown waits for the handlers that still run.
+const DRAIN_LIMIT: Duration = Duration::from_secs(30);
+
+/// What [`serve`] ends with.
+pub type Served = Result<(), Box<dyn Error + Send + Sync>>;
+
+/// Serves the reference application on the database at `url` until `stop` resolves, then lets the running
+/// requests finish.
+///
+/// `url` is `postgres://…` or `sqlite://path`; the tables are created where they are missing. `started` is
+/// told the address that `listener` listens on.
+///
+/// # Errors
+/// If the database cannot be reached or prepared, or the listener fails.
+///
+/// # Cancel safety
+/// Not cancel safe: dropped, it cuts the running requests off from their clients; their work is completed
+/// or rolled back all the same.
+pub async fn serve(
+    url: &str,
+    listener: TcpListener,
+    started: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Served {
+    if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+        let pool = PgPoolOptions::new().connect(url).await?;
+        let idempotency = Idempotency::builder(pool.clone()).build()?;
+        let app = App { idempotency, writer: pool.clone(), reader: pool, probe: Probe::default() };
+        run(app, listener, started, stop).await
+    } else {
+        let pools = SqlitePools::connect(&with_creation(url)).await?;
+        let (writer, reader) = (pools.writer().clone(), pools.reader().clone());
+        let idempotency = Idempotency::builder(pools).build()?;
+        run(App { idempotency, writer, reader, probe: Probe::default() }, listener, started, stop).await
+    }
+}
+
+/// The SQLite URL with the file created if it is missing, unless the URL says otherwise.
+fn with_creation(url: &str) -> String {
+    if url.contains('?') { url.to_owned() } else { format!("{url}?mode=rwc") }
+}
+
+async fn run<DB: Database>(
+    app: App<DB>,
+    listener: TcpListener,
+    started: impl FnOnce(SocketAddr),
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Served {
+    app.idempotency.migrate().await?;
+    DB::create_tables(&app.writer).await?;
+
+    started(listener.local_addr()?);
+    let idempotency = app.idempotency.clone();
+    let router = routes::<DB, App<DB>>().with_state(app);
+    axum::serve(listener, router).with_graceful_shutdown(stop).await?;
+
+    // Clients are gone or answered; a handler whose client left early may still be at work.
+    idempotency.drain(DRAIN_LIMIT).await;
+    Ok(())
+}

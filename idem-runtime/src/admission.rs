@@ -1,0 +1,213 @@
+//! Before anything has begun: a request is judged, waits behind a duplicate, and takes a connection.
+//!
+//! All of it happens in the request's own future and ends with it when the client leaves.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::Method;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use crate::answer::answer_from;
+use crate::engine::Run;
+use crate::fingerprint::{Fingerprint, Fingerprinter};
+use crate::held::Held;
+use crate::idempotency::Inner;
+use crate::in_process::{Attempt, Claim, Entered, Phase};
+use crate::key::{IdempotencyKey, KeyError};
+use crate::options::Rules;
+use crate::problem::Problem;
+use crate::scope::{Scope, ScopeError, ScopeValue};
+use crate::store::{Address, KeyRequest, Store};
+
+/// What the guard saw of a request before the handler's extractors took it apart.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) method: Method,
+    /// The path as the client sent it, nesting prefixes included.
+    pub(crate) path: String,
+    /// The route that matched, nesting prefixes included; a fallback has none.
+    pub(crate) route: Option<String>,
+    /// What the key's header field holds; judged once the handler's extractors have had their say.
+    pub(crate) key: Result<Option<IdempotencyKey>, KeyError>,
+}
+
+/// One request on its way in: what the expansion collects before the key is judged.
+#[doc(hidden)]
+pub struct Call<DB: Store> {
+    engine: Arc<Inner<DB>>,
+    rules: Rules,
+    seen: Seen,
+    fingerprinter: Fingerprinter,
+    scope: Result<Scope, ScopeError>,
+}
+
+/// Whether a request goes on to the database.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Admitted<DB: Store> {
+    /// It does, on this connection.
+    Run(Run<DB>, Held<DB>),
+    /// It is answered.
+    Done(Response),
+}
+
+impl<DB: Store> Call<DB> {
+    pub(crate) fn new(
+        engine: Arc<Inner<DB>>,
+        rules: Rules,
+        seen: Seen,
+        scope: Result<Scope, ScopeError>,
+    ) -> Self {
+        let fingerprinter = Fingerprinter::new(seen.method.as_str(), Some(&seen.path));
+        Self { engine, rules, seen, fingerprinter, scope }
+    }
+
+    /// Adds an argument to the fingerprint.
+    pub fn fingerprint<T: Fingerprint>(&mut self, argument: &T) {
+        argument.fingerprint(&mut self.fingerprinter);
+    }
+
+    /// Adds a part to the scope.
+    pub fn scope<T: ScopeValue + ?Sized>(&mut self, label: &'static str, value: &T) {
+        self.extend_scope(|scope| scope.with(label, value));
+    }
+
+    /// Adds the method and the matched route to the scope.
+    pub fn endpoint(&mut self) {
+        let method = self.seen.method.clone();
+        let route = self.seen.route.clone();
+        self.extend_scope(|scope| scope.endpoint(method.as_str(), route.as_deref().unwrap_or_default()));
+    }
+
+    /// Makes the scope the one that all requests share.
+    pub fn global(&mut self) {
+        self.extend_scope(|_| Ok(Scope::global()));
+    }
+
+    fn extend_scope(&mut self, extend: impl FnOnce(Scope) -> Result<Scope, ScopeError>) {
+        let scope = std::mem::replace(&mut self.scope, Ok(Scope::new()));
+        self.scope = scope.and_then(extend);
+    }
+
+    /// Judges the key, waits for a duplicate's attempt, and takes a connection.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: nothing has begun, and those who wait behind this request go on without it.
+    #[must_use]
+    pub fn admit(self) -> Pin<Box<dyn Future<Output = Admitted<DB>> + Send>> {
+        Box::pin(async move {
+            let engine = Arc::clone(&self.engine);
+            match self.try_admit().await {
+                Ok(admitted) => admitted,
+                Err(problem) => Admitted::Done(engine.problem(problem)),
+            }
+        })
+    }
+
+    async fn try_admit(self) -> Result<Admitted<DB>, Problem> {
+        // RFC 9110, 9.2.1: nothing to protect, so nothing is stored.
+        if self.seen.method.is_safe() {
+            let held = self.engine.connection().await?;
+            let token = self.engine.tasks.admit();
+            return Ok(Admitted::Run(Run::without_key(self.engine, self.rules, token), held));
+        }
+        let engine = Arc::clone(&self.engine);
+        let rules = self.rules;
+        let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
+        let request = self.judge()?;
+
+        let claim = match engine.enter(&request).await? {
+            Ok(claim) => claim,
+            Err(answer) => return Ok(Admitted::Done(answer)),
+        };
+        match engine.connection().await {
+            Ok(held) => Ok(Admitted::Run(Run::with_key(engine, rules, token, request, claim), held)),
+            Err(problem) => {
+                claim.over(Attempt::Failed(problem));
+                Err(problem)
+            }
+        }
+    }
+
+    /// The key, the scope, the fingerprint, in the order in which a client can do something about them.
+    fn judge(self) -> Result<KeyRequest, Problem> {
+        let key = self.seen.key.map_err(Problem::KeyInvalid)?.ok_or(Problem::KeyMissing)?;
+        let scope = self.scope.map_err(|error| {
+            tracing::error!(%error, route = self.seen.route, "the scope of a request cannot be resolved");
+            Problem::ScopeUnresolved
+        })?;
+        if scope.is_empty() {
+            tracing::error!(route = self.seen.route, "the scope of a request has no parts");
+            return Err(Problem::ScopeUnresolved);
+        }
+        let fingerprint = self.fingerprinter.finish().map_err(|error| {
+            tracing::error!(%error, route = self.seen.route, "a request cannot be fingerprinted");
+            Problem::FingerprintFailed
+        })?;
+        Ok(KeyRequest {
+            address: Address::new(&self.engine.settings.table, &scope, key),
+            fingerprint,
+            ttl_secs: self.rules.ttl_secs,
+        })
+    }
+}
+
+impl<DB: Store> Inner<DB> {
+    /// Takes the entry of a key, or the answer that the request before it left. Waits for an attempt that is on its
+    /// way, but not for a run.
+    async fn enter(&self, request: &KeyRequest) -> Result<Result<Claim, Response>, Problem> {
+        let deadline = Instant::now() + self.http.acquire_timeout;
+        loop {
+            let watching = match self.in_process.enter(&request.address.scope, request.address.key.as_str()) {
+                Entered::Alone(claim) => return Ok(Ok(claim)),
+                Entered::Behind(watching) => watching,
+            };
+            let phase = timeout_at(deadline, beyond_attempting(watching))
+                .await
+                .map_err(|_elapsed| Problem::StoreUnavailable)?;
+            match phase {
+                Phase::Running(first) if first == request.fingerprint => return Err(Problem::InProgress),
+                Phase::Running(_) => return Err(Problem::KeyReused),
+                Phase::Over(Attempt::Found(found)) => {
+                    return answer_from(&found, &request.fingerprint).map(Err);
+                }
+                Phase::Over(Attempt::InProgress) => return Err(Problem::InProgress),
+                Phase::Over(Attempt::Failed(problem)) => return Err(problem),
+                Phase::Over(Attempt::Nothing) | Phase::Attempting => {}
+            }
+        }
+    }
+
+    async fn connection(&self) -> Result<Held<DB>, Problem> {
+        match tokio::time::timeout(self.http.acquire_timeout, DB::acquire(&self.pools)).await {
+            Ok(Ok(connection)) => Ok(Held::new(connection)),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "no connection for a request with an idempotency key");
+                Err(Problem::StoreUnavailable)
+            }
+            Err(_elapsed) => {
+                tracing::warn!("no pooled connection within the acquire time-out");
+                Err(Problem::StoreUnavailable)
+            }
+        }
+    }
+}
+
+/// The first phase in which more is known than that somebody tries.
+async fn beyond_attempting(mut watching: watch::Receiver<Phase>) -> Phase {
+    match watching.wait_for(|phase| !matches!(phase, Phase::Attempting)).await {
+        Ok(phase) => phase.clone(),
+        // The claim ends its entry whenever it is dropped, so this is the same.
+        Err(_closed) => Phase::Over(Attempt::Nothing),
+    }
+}
+
+impl<DB: Store> std::fmt::Debug for Call<DB> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("seen", &self.seen).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,110 @@
+//! The side door that `#[fingerprint(skip)]` must not open.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use ::axum::extract::{Extension, State};
+
+use super::extract::InertIn;
+
+/// An argument that is left out of the fingerprint, and so is not asked for
+/// [`Fingerprint`](crate::Fingerprint).
+///
+/// A `State` or an `Extension` must be inert all the same: `skip` says that an input is not compared, not
+/// that the handler may write beside its transaction. Everything else may be skipped as it is.
+///
+/// Named by the expansion only, as `Door::of(&argument).skipped()`. For `State` and `Extension` that finds
+/// the inherent method with its bound, so that a missing `Inert` is one error on the argument; for any other
+/// type it finds, through `Deref`, the one that asks for nothing.
+#[derive(Debug)]
+pub struct Door<'a, T>(PhantomData<&'a T>);
+
+impl<'a, T> Door<'a, T> {
+    /// The door of `argument`.
+    pub fn of(_argument: &'a T) -> Self {
+        Self(PhantomData)
+    }
+}
+
+// Written out four times, because a macro would show itself in the error.
+impl<T> Door<'_, State<T>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<State<T>>,
+    {
+    }
+}
+
+impl<T> Door<'_, Extension<T>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<Extension<T>>,
+    {
+    }
+}
+
+impl<T> Door<'_, Option<Extension<T>>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<Extension<T>>,
+    {
+    }
+}
+
+impl<T, E> Door<'_, Result<Extension<T>, E>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<Extension<T>>,
+    {
+    }
+}
+
+/// What is behind the door of an argument that needs no watching.
+#[derive(Debug)]
+pub struct Unwatched;
+
+impl Unwatched {
+    /// Asks for nothing.
+    #[expect(clippy::unused_self, reason = "called as the methods that do ask are called")]
+    pub fn skipped(&self) {}
+}
+
+impl<T> Deref for Door<'_, T> {
+    type Target = Unwatched;
+
+    fn deref(&self) -> &Unwatched {
+        &Unwatched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Anything;
+
+    /// Compiled, not run: which of the methods is found is the promise. That a pool is refused is shown by
+    /// the compile-fail fixtures.
+    #[test]
+    fn only_state_and_extensions_are_asked_for_inert() {
+        Door::of(&Anything).skipped();
+        Door::of(&Some(Anything)).skipped();
+        Door::of(&State(1_u8)).skipped();
+        Door::of(&Extension("t1")).skipped();
+        Door::of(&Some(Extension("t1"))).skipped();
+        Door::of(&Ok::<_, ()>(Extension("t1"))).skipped();
+    }
+
+    #[test]
+    fn a_generic_argument_may_be_skipped() {
+        fn skip<T>(argument: &T) {
+            Door::of(argument).skipped();
+        }
+
+        skip(&Anything);
+    }
+}

@@ -1,0 +1,128 @@
+//! The guard: the first argument of every annotated handler.
+
+use std::fmt;
+
+use axum::extract::{FromRef, FromRequestParts, MatchedPath, OriginalUri};
+use axum::response::Response;
+use http::request::Parts;
+use http::{HeaderValue, Method};
+
+use crate::admission::{Call, Seen};
+use crate::idempotency::Idempotency;
+use crate::key::IdempotencyKey;
+use crate::options::Options;
+use crate::policy::{FromPolicyParts, NoPolicy, Policy};
+use crate::replay::IDEMPOTENCY_KEY;
+use crate::scope::Scope;
+use crate::store::Store;
+
+/// What `#[idempotent]` puts in place of the transaction: it sees the request's key, method, route and path before
+/// the handler's own extractors run, and holds neither connection nor lock.
+///
+/// It stands in the signature of every annotated handler, and an application needs it only to call such a handler in a
+/// unit test: see [`Idempotency::guard`].
+pub struct Guard<DB: Store, P = NoPolicy> {
+    engine: Idempotency<DB>,
+    policy: P,
+    seen: Seen,
+}
+
+impl<DB: Store, P: Policy> Guard<DB, P> {
+    /// Begins to collect what the fingerprint and the scope are made of.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn call(self, options: Options) -> Call<DB> {
+        let rules = options.over(P::OPTIONS);
+        let scope = self.policy.scope(Scope::new());
+        Call::new(self.engine.0, rules, self.seen, Ok(scope))
+    }
+
+    /// As if the request had come by `method` for a route that matched as `route` and for the path of that name;
+    /// `POST /` if not given.
+    #[must_use]
+    pub fn on(mut self, method: Method, route: &str) -> Self {
+        self.seen.method = method;
+        route.clone_into(&mut self.seen.path);
+        self.seen.route = Some(route.to_owned());
+        self
+    }
+}
+
+impl<DB: Store> Idempotency<DB> {
+    /// A guard for calling an annotated handler directly, as a unit test does.
+    ///
+    /// ```ignore
+    /// let response = create_order(idempotency.guard(IdempotencyKey::new("k-1")?, NoPolicy), tenant, Json(order)).await;
+    /// ```
+    #[must_use]
+    pub fn guard<P: Policy>(&self, key: IdempotencyKey, policy: P) -> Guard<DB, P> {
+        let seen = Seen {
+            method: Method::POST,
+            path: "/".to_owned(),
+            route: Some("/".to_owned()),
+            key: Ok(Some(key)),
+        };
+        Guard { engine: self.clone(), policy, seen }
+    }
+}
+
+/// A router state that holds an engine for `DB`.
+#[diagnostic::on_unimplemented(
+    message = "the router's state `{Self}` does not hold an `Idempotency<{DB}>`",
+    label = "this state has no engine for the handler's database",
+    note = "implement `axum::extract::FromRef<{Self}>` for `idem_runtime::Idempotency<{DB}>`, or derive `FromRef` on the state"
+)]
+pub trait HasEngine<DB: Store> {
+    /// The engine.
+    #[doc(hidden)]
+    fn engine(&self) -> Idempotency<DB>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<DB: Store, S> HasEngine<DB> for S
+where
+    Idempotency<DB>: FromRef<S>,
+{
+    fn engine(&self) -> Idempotency<DB> {
+        Idempotency::from_ref(self)
+    }
+}
+
+/// An application that shares its state behind an `Arc` cannot write this itself: both types are foreign to it.
+impl<DB: Store, S> FromRef<std::sync::Arc<S>> for Idempotency<DB>
+where
+    Idempotency<DB>: FromRef<S>,
+{
+    fn from_ref(state: &std::sync::Arc<S>) -> Self {
+        Self::from_ref(&**state)
+    }
+}
+
+impl<DB, P, S> FromRequestParts<S> for Guard<DB, P>
+where
+    DB: Store,
+    P: FromPolicyParts<S>,
+    S: HasEngine<DB> + Send + Sync,
+{
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let policy = P::from_policy_parts(parts, state).await?;
+        let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
+        let engine = state.engine();
+        let fields = parts.headers.get_all(IDEMPOTENCY_KEY).iter().map(HeaderValue::as_bytes);
+        let seen = Seen {
+            method: parts.method.clone(),
+            path: uri.path().to_owned(),
+            route: parts.extensions.get::<MatchedPath>().map(|route| route.as_str().to_owned()),
+            key: IdempotencyKey::from_fields(fields, engine.0.http.syntax),
+        };
+        Ok(Self { engine, policy, seen })
+    }
+}
+
+impl<DB: Store, P> fmt::Debug for Guard<DB, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").finish_non_exhaustive()
+    }
+}

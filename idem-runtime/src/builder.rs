@@ -1,0 +1,160 @@
+//! The settings of an engine.
+
+use std::time::Duration;
+
+use http::HeaderName;
+
+use crate::error::BuildError;
+use crate::idempotency::Idempotency;
+use crate::key::Syntax;
+use crate::problem::DEFAULT_PROBLEM_BASE;
+use crate::replay;
+use crate::store::{Isolation, Settings, Store, Table};
+
+/// Longest time that any setting may name, ten years.
+const TEN_YEARS: Duration = Duration::from_hours(3650 * 24);
+
+/// Settles how an [`Idempotency`] works. Made by [`Idempotency::builder`]; does no I/O.
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct Builder<DB: Store> {
+    pools: DB::Pools,
+    table: String,
+    isolation: Option<Isolation>,
+    advisory_locks: bool,
+    xmin_check: bool,
+    http: HttpSettings,
+    run_limit: Duration,
+}
+
+/// What the builder settles about requests and answers.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpSettings {
+    pub(crate) syntax: Syntax,
+    pub(crate) replay_headers: Vec<HeaderName>,
+    pub(crate) max_response: usize,
+    pub(crate) acquire_timeout: Duration,
+    pub(crate) problem_base: String,
+}
+
+impl<DB: Store> Builder<DB> {
+    pub(crate) fn new(pools: DB::Pools) -> Self {
+        Self {
+            pools,
+            table: Table::DEFAULT_NAME.to_owned(),
+            isolation: None,
+            advisory_locks: true,
+            xmin_check: true,
+            http: HttpSettings {
+                syntax: Syntax::default(),
+                replay_headers: Vec::new(),
+                max_response: 1 << 20,
+                acquire_timeout: Duration::from_secs(5),
+                problem_base: DEFAULT_PROBLEM_BASE.to_owned(),
+            },
+            run_limit: Duration::from_mins(1),
+        }
+    }
+
+    /// Which spellings of the key's header field are accepted. Quoted and bare if not given.
+    pub fn syntax(mut self, syntax: Syntax) -> Self {
+        self.http.syntax = syntax;
+        self
+    }
+
+    /// Headers of an answer that are stored and replayed beside the fixed list: `content-type`, `content-encoding`,
+    /// `content-language`, `content-disposition`, `location`, `link`, `etag` and `last-modified`. None if not given.
+    ///
+    /// `build` refuses what must never be replayed: `set-cookie`, `date`, `content-length` and hop-by-hop fields
+    /// (RFC 9110, 7.6.1).
+    pub fn replay_headers(mut self, names: impl IntoIterator<Item = HeaderName>) -> Self {
+        self.http.replay_headers = names.into_iter().collect();
+        self
+    }
+
+    /// Largest body of an answer that is stored, in bytes; 1 048 576 (1 MiB) if not given. A larger one is a 500, and
+    /// the run is rolled back.
+    pub fn max_response(mut self, bytes: usize) -> Self {
+        self.http.max_response = bytes;
+        self
+    }
+
+    /// The isolation level of the handlers' transactions; the pool's own if not given.
+    pub fn isolation(mut self, level: Isolation) -> Self {
+        self.isolation = Some(level);
+        self
+    }
+
+    /// How long a handler may run, 1 s to ten years; 60 s if not given. Then its future is dropped, its transaction
+    /// rolled back, and the answer is 503.
+    pub fn run_limit(mut self, limit: Duration) -> Self {
+        self.run_limit = limit;
+        self
+    }
+
+    /// How long a request waits for a pooled connection, or behind a duplicate that does; longer than zero, 5 s if not
+    /// given. Then the answer is 503.
+    pub fn acquire_timeout(mut self, limit: Duration) -> Self {
+        self.http.acquire_timeout = limit;
+        self
+    }
+
+    /// The URI that the `type` of every problem body begins with (RFC 9457, 3.1.1); it identifies the problem, so it
+    /// must not change once clients know it. `https://idempotency.example/problems/` if not given.
+    pub fn problem_base(mut self, base: impl Into<String>) -> Self {
+        self.http.problem_base = base.into();
+        self
+    }
+
+    /// The table of the key rows, `table` or `schema.table`; `idempotency_keys` in the schema `public` (PostgreSQL) or
+    /// `main` (SQLite) if not given. Each part is of ASCII letters, digits and `_`, at most 52 bytes long.
+    pub fn table(mut self, name: impl Into<String>) -> Self {
+        self.table = name.into();
+        self
+    }
+
+    /// Whether PostgreSQL's advisory locks tell a duplicate of another process that the first still runs; `true` if
+    /// not given. Without them the duplicate waits up to 100 ms for the row instead. For servers that speak
+    /// PostgreSQL's protocol but have no such locks. No effect on SQLite.
+    pub fn advisory_locks(mut self, on: bool) -> Self {
+        self.advisory_locks = on;
+        self
+    }
+
+    /// Whether the completing statement compares the row's `xmin` with the transaction; `true` if not given. Without
+    /// it, a setting that is local to the transaction is compared. For servers that have no `xmin`. No effect on
+    /// SQLite.
+    pub fn xmin_check(mut self, on: bool) -> Self {
+        self.xmin_check = on;
+        self
+    }
+
+    /// Makes the engine. Does no I/O: see [`Idempotency::migrate`] and [`Idempotency::check`].
+    ///
+    /// # Errors
+    /// [`BuildError`], which names the setting that is out of its range.
+    pub fn build(self) -> Result<Idempotency<DB>, BuildError> {
+        let table = Table::parse(&self.table, DB::DEFAULT_SCHEMA).map_err(BuildError::Table)?;
+        if !(Duration::from_secs(1)..=TEN_YEARS).contains(&self.run_limit) {
+            return Err(BuildError::RunLimit);
+        }
+        if self.http.acquire_timeout.is_zero() {
+            return Err(BuildError::AcquireTimeout);
+        }
+        if let Some(name) = self.http.replay_headers.iter().find(|name| !replay::replayable(name)) {
+            return Err(BuildError::ReplayHeader(name.clone()));
+        }
+        let base = &self.http.problem_base;
+        if base.is_empty() || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BuildError::ProblemBase);
+        }
+        let settings = Settings {
+            table,
+            isolation: self.isolation,
+            run_limit: self.run_limit,
+            advisory_locks: self.advisory_locks,
+            xmin_check: self.xmin_check,
+        };
+        Ok(Idempotency::new(self.pools, settings, self.http))
+    }
+}

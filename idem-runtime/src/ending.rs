@@ -1,0 +1,180 @@
+//! How a run ends: its failed answer stored, its connection given back or closed, then its answer sent.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+use axum::response::Response;
+use sqlx::Transaction;
+use sqlx_core::transaction::TransactionManager;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::answer::answer_from;
+use crate::engine::{BoxFuture, RETRIES};
+use crate::held::{END_LIMIT, Held};
+use crate::idempotency::Inner;
+use crate::in_process::Claim;
+use crate::problem::Problem;
+use crate::replay::StoredResponse;
+use crate::store::{Cause, KeyRequest, Store};
+
+/// A run whose transaction is over.
+#[doc(hidden)]
+pub struct Ended<DB: Store> {
+    pub(crate) engine: Arc<Inner<DB>>,
+    pub(crate) ending: Ending<DB>,
+    pub(crate) condition: Condition,
+    pub(crate) claim: Option<Claim>,
+    pub(crate) token: Option<TaskTrackerToken>,
+}
+
+/// What is left to do when the transaction is over.
+pub(crate) enum Ending<DB: Store> {
+    /// Nothing: the answer can be sent.
+    Answer(Response),
+    /// The answer of a rolled-back run must be stored before it may be sent.
+    Failed(Box<Unstored<DB>>),
+    /// The handler's panic goes on.
+    Panic(Box<dyn Any + Send>),
+}
+
+/// A failed answer that is not stored yet.
+pub(crate) struct Unstored<DB: Store> {
+    pub(crate) request: KeyRequest,
+    pub(crate) mark: DB::Mark,
+    pub(crate) stored: StoredResponse,
+    pub(crate) response: Response,
+}
+
+/// Whether a connection may go back to its pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// Its transaction ended with the database's word.
+    Clean,
+    /// It did not, or nobody knows: the connection is closed.
+    Suspect,
+}
+
+/// What became of a ROLLBACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RolledBack {
+    /// The database says that it is done.
+    Acknowledged,
+    /// It failed or took too long; nothing was committed, so nothing stays.
+    Failed,
+    /// There was no transaction any more: the handler had ended it.
+    Lost,
+}
+
+impl RolledBack {
+    pub(crate) fn condition(self) -> Condition {
+        if self == Self::Acknowledged { Condition::Clean } else { Condition::Suspect }
+    }
+}
+
+/// Rolls back to depth 0, through whatever the handler left nested.
+pub(crate) async fn roll_back<DB: Store>(tx: &mut Transaction<'_, DB>) -> RolledBack {
+    if DB::TransactionManager::get_transaction_depth(tx) == 0 {
+        return RolledBack::Lost;
+    }
+    let to_depth_zero = async {
+        while DB::TransactionManager::get_transaction_depth(tx) > 0 {
+            DB::TransactionManager::rollback(tx).await?;
+        }
+        Ok::<(), sqlx::Error>(())
+    };
+    match tokio::time::timeout(END_LIMIT, to_depth_zero).await {
+        Ok(Ok(())) => RolledBack::Acknowledged,
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "a ROLLBACK failed; its connection is closed");
+            RolledBack::Failed
+        }
+        Err(_elapsed) => {
+            tracing::warn!("a ROLLBACK took too long; its connection is closed");
+            RolledBack::Failed
+        }
+    }
+}
+
+impl<DB: Store> Ended<DB> {
+    /// Stores a failed answer, ends the connection, lets duplicates go on, and gives the answer.
+    ///
+    /// # Panics
+    /// With the handler's own panic, so that it reaches the request's task.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: dropped, a failed answer may be stored without being sent.
+    #[must_use]
+    pub fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Response> {
+        Box::pin(async move {
+            let Self { engine, ending, mut condition, claim, token } = self;
+            let answer = match ending {
+                Ending::Answer(response) => Ok(response),
+                Ending::Panic(panic) => Err(panic),
+                Ending::Failed(unstored) => {
+                    let (answer, after) = engine.store_failed(held.connection(), *unstored).await;
+                    condition = after;
+                    Ok(answer)
+                }
+            };
+            match condition {
+                Condition::Clean => held.release().await,
+                Condition::Suspect => held.close().await,
+            }
+            drop(claim);
+            drop(token);
+            answer.unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+}
+
+impl<DB: Store> Inner<DB> {
+    /// Stores the answer of a rolled-back run. It leaves only if its row is the key's row now.
+    async fn store_failed(
+        &self,
+        connection: &mut DB::Connection,
+        unstored: Unstored<DB>,
+    ) -> (Response, Condition) {
+        let Unstored { request, mark, stored, response } = unstored;
+        for _ in 0..=RETRIES {
+            match DB::store_failed(connection, &self.statements, &request, &mark, &stored).await {
+                Ok(true) => return (response, Condition::Clean),
+                Ok(false) => return self.yield_to_winner(connection, &request).await,
+                Err(error) if Cause::of(&error) == Cause::Conflict => {}
+                Err(error) => {
+                    tracing::error!(%error, "the answer of a rolled-back run cannot be stored");
+                    let problem =
+                        if Cause::is_silent(&error) { Problem::OutcomeUnknown } else { Problem::Transient };
+                    return (self.problem(problem), Condition::Suspect);
+                }
+            }
+        }
+        (self.problem(Problem::Transient), Condition::Clean)
+    }
+
+    /// Another request took the key after the rollback, so its run counts.
+    async fn yield_to_winner(
+        &self,
+        connection: &mut DB::Connection,
+        request: &KeyRequest,
+    ) -> (Response, Condition) {
+        match DB::find(connection, &self.statements, &request.address).await {
+            Ok(Some(found)) => {
+                let answer = answer_from(&found, &request.fingerprint);
+                (answer.unwrap_or_else(|problem| self.problem(problem)), Condition::Clean)
+            }
+            Ok(None) => (self.problem(Problem::InProgress), Condition::Clean),
+            Err(error) => {
+                tracing::error!(%error, "the winner of a key cannot be looked up");
+                (self.problem(Problem::OutcomeUnknown), Condition::Suspect)
+            }
+        }
+    }
+}
+
+impl<DB: Store> fmt::Debug for Ended<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ended").field("condition", &self.condition).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,415 @@
+//! One run of a handler: reserve, execute, record, finalize.
+//!
+//! ```text
+//! Run ── reserve ──> Attempt ── execute, record ──> Commit ── finalize ──> Ended ── answer ──> the response
+//!           └───────────────────────└──────────────────────────────────────^
+//! ```
+//!
+//! Each step consumes the one before, so a row that was not reserved cannot be completed, and one that was not
+//! completed cannot be committed. Everything from BEGIN on runs in a task of its own, with the connection in hand;
+//! every way out goes through [`Ended`], which ends the connection before the answer leaves.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use sqlx::{Connection, Transaction};
+use sqlx_core::transaction::TransactionManager;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::answer::answer_from;
+use crate::ending::{Condition, Ended, Ending, RolledBack, roll_back};
+use crate::execute::Stop;
+use crate::held::Held;
+use crate::idempotency::Inner;
+use crate::in_process::{Attempt as Attempted, Claim};
+use crate::options::Rules;
+use crate::outcome::{self, Plan, Verdict};
+use crate::problem::Problem;
+use crate::store::{Cause, Found, KeyRequest, Reserve, Store};
+use crate::tasks::Tasks;
+
+/// How often a reservation, or the storing of a failed answer, begins again after losing a race.
+pub(crate) const RETRIES: usize = 3;
+
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+// ------------------------------------------------------------------------------------------------------- reserve
+
+/// An admitted request: nothing has begun.
+#[doc(hidden)]
+pub struct Run<DB: Store> {
+    pub(crate) engine: Arc<Inner<DB>>,
+    pub(crate) rules: Rules,
+    /// `None` for a request without a key: it runs in a plain transaction and nothing is stored.
+    pub(crate) keyed: Option<Keyed>,
+    pub(crate) token: Option<TaskTrackerToken>,
+}
+
+pub(crate) struct Keyed {
+    pub(crate) request: KeyRequest,
+    pub(crate) claim: Claim,
+}
+
+/// What became of a reservation.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Reserved<'h, DB: Store> {
+    /// The handler may run.
+    Run(Attempt<'h, DB>),
+    /// It may not: the key has an answer, or cannot be reserved.
+    Ended(Ended<DB>),
+}
+
+impl<DB: Store> Run<DB> {
+    pub(crate) fn with_key(
+        engine: Arc<Inner<DB>>,
+        rules: Rules,
+        token: TaskTrackerToken,
+        request: KeyRequest,
+        claim: Claim,
+    ) -> Self {
+        Self { engine, rules, keyed: Some(Keyed { request, claim }), token: Some(token) }
+    }
+
+    pub(crate) fn without_key(engine: Arc<Inner<DB>>, rules: Rules, token: Option<TaskTrackerToken>) -> Self {
+        Self { engine, rules, keyed: None, token }
+    }
+
+    /// Where the run's task is spawned.
+    #[must_use]
+    pub fn tasks(&self) -> Detach<DB> {
+        Detach { engine: Arc::clone(&self.engine), tasks: self.engine.tasks.clone() }
+    }
+
+    /// RESERVE: opens the transaction and makes the key row its first write, or learns who did.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: a dropped BEGIN may leave a transaction open. The task that calls it runs to its end.
+    pub fn reserve(self, held: &mut Held<DB>) -> BoxFuture<'_, Reserved<'_, DB>> {
+        Box::pin(async move {
+            if self.keyed.is_some()
+                && let Err(problem) = self.engine.check_once(held.connection()).await
+            {
+                let is_answered = problem == Problem::StoreMisconfigured;
+                let condition = if is_answered { Condition::Clean } else { Condition::Suspect };
+                return Reserved::Ended(self.failed(problem, condition));
+            }
+            let begin = DB::begin(&self.engine.statements);
+            let mut tx = match held.connection().begin_with(begin).await {
+                Ok(tx) => tx,
+                Err(error) => {
+                    let problem = not_reserved(&error);
+                    return Reserved::Ended(self.failed(problem, Condition::Suspect));
+                }
+            };
+            let lock = DB::lock(&self.engine.pools);
+            let Some(keyed) = &self.keyed else {
+                return Reserved::Run(Attempt { run: self, tx, lock, mark: None });
+            };
+
+            for _ in 0..=RETRIES {
+                match DB::reserve(&mut tx, &self.engine.statements, &keyed.request).await {
+                    Ok(Reserve::Fresh(mark)) => {
+                        keyed.claim.running(keyed.request.fingerprint);
+                        return Reserved::Run(Attempt { run: self, tx, lock, mark: Some(mark) });
+                    }
+                    Ok(Reserve::Found(found)) => {
+                        let condition = roll_back(&mut tx).await.condition();
+                        return Reserved::Ended(self.found(found, condition));
+                    }
+                    Ok(Reserve::InProgress) => {
+                        let condition = roll_back(&mut tx).await.condition();
+                        return Reserved::Ended(self.in_progress(condition));
+                    }
+                    Ok(Reserve::Vanished) => {}
+                    Err(error) if Cause::of(&error) == Cause::Conflict => {}
+                    Err(error) => {
+                        let rolled_back = roll_back(&mut tx).await;
+                        // After a failover the server stays read-only; another connection finds the new one.
+                        let is_dead_end = Cause::of(&error) == Cause::ReadOnly;
+                        let condition =
+                            if is_dead_end { Condition::Suspect } else { rolled_back.condition() };
+                        return Reserved::Ended(self.failed(not_reserved(&error), condition));
+                    }
+                }
+                // A race was lost before the handler ran: the transaction holds nothing, so it begins again with a
+                // new snapshot.
+                if roll_back(&mut tx).await != RolledBack::Acknowledged {
+                    return Reserved::Ended(self.failed(Problem::StoreUnavailable, Condition::Suspect));
+                }
+                let begin = DB::begin(&self.engine.statements);
+                if let Err(error) = DB::TransactionManager::begin(&mut tx, Some(begin)).await {
+                    return Reserved::Ended(self.failed(not_reserved(&error), Condition::Suspect));
+                }
+            }
+            let condition = roll_back(&mut tx).await.condition();
+            Reserved::Ended(self.failed(Problem::StoreUnavailable, condition))
+        })
+    }
+}
+
+impl<DB: Store> Run<DB> {
+    /// The key has a live row: it is the answer, for this request and for those that wait behind it.
+    fn found(mut self, found: Found, condition: Condition) -> Ended<DB> {
+        let Some(Keyed { request, claim }) = self.keyed.take() else {
+            unreachable!("only a request with a key looks for a row")
+        };
+        let found = Arc::new(found);
+        let answer = answer_from(&found, &request.fingerprint);
+        claim.over(Attempted::Found(found));
+        let answer = answer.unwrap_or_else(|problem| self.engine.problem(problem));
+        self.ended(Ending::Answer(answer), condition)
+    }
+
+    /// Another process runs the key.
+    fn in_progress(mut self, condition: Condition) -> Ended<DB> {
+        if let Some(keyed) = self.keyed.take() {
+            keyed.claim.over(Attempted::InProgress);
+        }
+        let answer = self.engine.problem(Problem::InProgress);
+        self.ended(Ending::Answer(answer), condition)
+    }
+
+    /// The key could not be reserved.
+    fn failed(mut self, problem: Problem, condition: Condition) -> Ended<DB> {
+        if let Some(keyed) = self.keyed.take() {
+            keyed.claim.over(Attempted::Failed(problem));
+        }
+        let answer = self.engine.problem(problem);
+        self.ended(Ending::Answer(answer), condition)
+    }
+
+    pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition) -> Ended<DB> {
+        let Self { engine, keyed, token, .. } = self;
+        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), token }
+    }
+}
+
+/// What a failed reservation tells the client.
+fn not_reserved(error: &sqlx::Error) -> Problem {
+    tracing::error!(%error, "an idempotency key cannot be reserved");
+    match Cause::of(error) {
+        Cause::Misconfigured | Cause::Other => Problem::StoreMisconfigured,
+        Cause::Conflict
+        | Cause::ConnectionLost
+        | Cause::LockTimeout
+        | Cause::ReadOnly
+        | Cause::Unavailable => Problem::StoreUnavailable,
+    }
+}
+
+/// The task of a run, before it is spawned.
+#[doc(hidden)]
+pub struct Detach<DB: Store> {
+    engine: Arc<Inner<DB>>,
+    tasks: Tasks,
+}
+
+impl<DB: Store> Detach<DB> {
+    /// Runs `work` to its end, whatever becomes of the client.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: dropped, `work` goes on and its answer is found by the retry.
+    pub async fn detach<F>(self, work: F) -> Response
+    where
+        F: Future<Output = Response> + Send + 'static,
+    {
+        match self.tasks.run(work).await {
+            Some(response) => response,
+            None => self.engine.problem(Problem::OutcomeUnknown),
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------- execute
+
+/// A run whose transaction is open and whose key is reserved.
+#[doc(hidden)]
+pub struct Attempt<'h, DB: Store> {
+    pub(crate) run: Run<DB>,
+    pub(crate) tx: Transaction<'h, DB>,
+    pub(crate) lock: DB::Lock,
+    /// `None` for a run without a key.
+    pub(crate) mark: Option<DB::Mark>,
+}
+
+/// Lends the transaction to the handler, as the type it asks for.
+#[doc(hidden)]
+pub trait Lends<A> {
+    /// The transaction, or the connection inside it.
+    fn lend(&mut self) -> &mut A;
+}
+
+impl<'h, DB: Store> Lends<Transaction<'h, DB>> for Attempt<'h, DB> {
+    fn lend(&mut self) -> &mut Transaction<'h, DB> {
+        &mut self.tx
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Lends<sqlx::PgConnection> for Attempt<'_, sqlx::Postgres> {
+    fn lend(&mut self) -> &mut sqlx::PgConnection {
+        &mut self.tx
+    }
+}
+
+#[cfg(feature = "sqlite")]
+impl Lends<sqlx::SqliteConnection> for Attempt<'_, sqlx::Sqlite> {
+    fn lend(&mut self) -> &mut sqlx::SqliteConnection {
+        &mut self.tx
+    }
+}
+
+/// What the handler's future came to.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Outcome(Result<(Verdict, Response), Stop>);
+
+impl Outcome {
+    /// It has no value.
+    #[must_use]
+    pub fn stopped(stop: Stop) -> Self {
+        Self(Err(stop))
+    }
+}
+
+/// Makes the answer of the handler's value, in the statement in which it was had: the value may borrow from the
+/// transaction, the answer must not.
+#[doc(hidden)]
+pub fn outcome<R: IntoResponse>(verdict: Verdict, value: R) -> Outcome {
+    // The user's code, like the handler, so its panic is caught likewise.
+    match catch_unwind(AssertUnwindSafe(|| value.into_response())) {
+        Ok(response) => Outcome(Ok((verdict, response))),
+        Err(panic) => Outcome(Err(Stop::Panicked(panic))),
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------- record
+
+/// What became of recording.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Recorded<'h, DB: Store> {
+    /// The transaction is ready to commit.
+    Commit(Commit<'h, DB>),
+    /// It is over.
+    Ended(Ended<DB>),
+}
+
+impl<'h, DB: Store> Attempt<'h, DB> {
+    /// How long the handler may run.
+    #[must_use]
+    pub fn run_limit(&self) -> Duration {
+        self.run.engine.settings.run_limit
+    }
+
+    /// RECORD: decides what becomes of the writes and of the answer, and writes a lasting answer into the key row.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: dropped, the connection is closed and the transaction rolled back by the database.
+    #[must_use]
+    pub fn record(mut self, outcome: Outcome) -> BoxFuture<'h, Recorded<'h, DB>> {
+        Box::pin(async move {
+            let (verdict, response) = match outcome.0 {
+                Ok(answered) => answered,
+                Err(Stop::Panicked(panic)) => return self.abandon(Ending::Panic(panic)).await,
+                Err(Stop::OverLimit) => {
+                    tracing::error!("a handler ran longer than its run limit and was stopped");
+                    return self.reject(Problem::Transient).await;
+                }
+            };
+            let (parts, body) = response.into_parts();
+            if self.mark.is_none() {
+                return self.record_nothing(verdict, parts, body).await;
+            }
+            match outcome::plan(verdict, &parts, self.run.rules.record) {
+                Plan::CommitAndRecord => self.complete(parts, body).await,
+                Plan::RollBackAndRecord => self.roll_back_and_record(verdict, parts, body).await,
+                Plan::ProbeThenRecord => {
+                    // A failed statement, or no reply at all: the answer speaks of the database, not of the operation.
+                    let failed = DB::is_aborted(&mut self.tx).await.unwrap_or(true);
+                    if failed {
+                        self.abandon(Ending::Answer(Response::from_parts(parts, body))).await
+                    } else {
+                        self.roll_back_and_record(verdict, parts, body).await
+                    }
+                }
+                Plan::RollBackAndSend => {
+                    self.abandon(Ending::Answer(Response::from_parts(parts, body))).await
+                }
+                Plan::Refuse => self.reject(Problem::ResponseNotStorable).await,
+            }
+        })
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------ finalize
+
+/// A run whose answer is in its key row, or that has none.
+#[doc(hidden)]
+pub struct Commit<'h, DB: Store> {
+    pub(crate) run: Run<DB>,
+    pub(crate) tx: Transaction<'h, DB>,
+    pub(crate) lock: DB::Lock,
+    pub(crate) response: Response,
+}
+
+impl<'h, DB: Store> Commit<'h, DB> {
+    /// FINALIZE: commits. The answer leaves only once the database has acknowledged it.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: dropped, the COMMIT may have been sent.
+    #[must_use]
+    pub fn finalize(self) -> BoxFuture<'h, Ended<DB>> {
+        Box::pin(async move {
+            let Self { run, tx, lock, response } = self;
+            drop(lock);
+            #[expect(clippy::disallowed_methods, reason = "recording proved that the transaction lives")]
+            let committed = tx.commit().await;
+            match committed {
+                Ok(()) => run.ended(Ending::Answer(response), Condition::Clean),
+                Err(error) => {
+                    tracing::error!(%error, "a run cannot be committed");
+                    let problem = if Cause::of(&error) == Cause::Conflict {
+                        Problem::Transient
+                    } else if Cause::is_silent(&error) {
+                        Problem::OutcomeUnknown
+                    } else {
+                        Problem::CommitRejected
+                    };
+                    let answer = run.engine.problem(problem);
+                    run.ended(Ending::Answer(answer), Condition::Suspect)
+                }
+            }
+        })
+    }
+}
+
+impl<DB: Store> fmt::Debug for Detach<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Detach").finish_non_exhaustive()
+    }
+}
+
+impl<DB: Store> fmt::Debug for Run<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("is_keyed", &self.keyed.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl<DB: Store> fmt::Debug for Attempt<'_, DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt").field("run", &self.run).field("mark", &self.mark).finish_non_exhaustive()
+    }
+}
+
+impl<DB: Store> fmt::Debug for Commit<'_, DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Commit").field("run", &self.run).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,72 @@
+//! What can go wrong outside a request.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use crate::store::TableNameError;
+
+/// An error of [`Idempotency`](crate::Idempotency)'s own calls.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The database refused or could not be reached. The source says why; try again once it is there.
+    Store(sqlx::Error),
+    /// The table is missing, or not such that the guarantees hold. The text names the table and what to change.
+    Misconfigured(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(_) => f.write_str("the database that holds the idempotency keys failed"),
+            Self::Misconfigured(what) => f.write_str(what),
+        }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Store(source) => Some(source),
+            Self::Misconfigured(_) => None,
+        }
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// A setting that the builder refuses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The table's name.
+    Table(TableNameError),
+    /// A header that must never be replayed: credentials, or what describes one transfer only.
+    ReplayHeader(http::HeaderName),
+    /// The run limit is not between 1 s and 10 years.
+    RunLimit,
+    /// The acquire time-out is zero.
+    AcquireTimeout,
+    /// The base of the problem types is not printable ASCII, or empty.
+    ProblemBase,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table(error) => error.fmt(f),
+            Self::ReplayHeader(name) => write!(f, "the header `{name}` must not be replayed"),
+            Self::RunLimit => f.write_str("the run limit must be between 1 second and 10 years"),
+            Self::AcquireTimeout => f.write_str("the acquire time-out must be longer than zero"),
+            Self::ProblemBase => {
+                f.write_str("the base of the problem types must be a URI in printable ASCII")
+            }
+        }
+    }
+}
+
+impl StdError for BuildError {}

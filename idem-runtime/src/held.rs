@@ -1,0 +1,64 @@
+//! The pooled connection of one run.
+
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx_core::transaction::TransactionManager;
+
+use crate::store::Store;
+
+/// How long ROLLBACK, or closing a connection, may take before it is given up.
+pub(crate) const END_LIMIT: Duration = Duration::from_secs(5);
+
+/// A pooled connection that is closed unless it is known to have ended well.
+///
+/// A connection that ended badly may still be inside a transaction; given back to the pool, it would take the next
+/// user's writes into it.
+#[doc(hidden)]
+pub struct Held<DB: Store>(Option<PoolConnection<DB>>);
+
+impl<DB: Store> Held<DB> {
+    pub(crate) fn new(connection: PoolConnection<DB>) -> Self {
+        Self(Some(connection))
+    }
+
+    /// The connection.
+    ///
+    /// # Panics
+    /// Never: it is there until `release` or `close` consumes the holder.
+    pub(crate) fn connection(&mut self) -> &mut DB::Connection {
+        self.0.as_mut().expect("held until it is released or closed")
+    }
+
+    /// Gives the connection back to the pool, or closes it if a transaction is open on it after all.
+    pub(crate) async fn release(mut self) {
+        if DB::TransactionManager::get_transaction_depth(self.connection()) == 0 {
+            drop(self.0.take());
+        } else {
+            self.close().await;
+        }
+    }
+
+    /// Closes the connection, and with it whatever it left open; the pool opens another when it needs one.
+    pub(crate) async fn close(mut self) {
+        if let Some(mut connection) = self.0.take() {
+            connection.close_on_drop();
+            // Awaited so that a retry does not meet the lock of a transaction that is as good as gone.
+            drop(tokio::time::timeout(END_LIMIT, connection.close()).await);
+        }
+    }
+}
+
+impl<DB: Store> Drop for Held<DB> {
+    fn drop(&mut self) {
+        if let Some(connection) = &mut self.0 {
+            connection.close_on_drop();
+        }
+    }
+}
+
+impl<DB: Store> std::fmt::Debug for Held<DB> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,165 @@
+//! The handle of an engine.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "axum")]
+use std::time::Duration;
+
+use crate::builder::{Builder, HttpSettings};
+use crate::error::Error;
+#[cfg(feature = "axum")]
+use crate::in_process::InProcess;
+use crate::key::IdempotencyKey;
+use crate::scope::Scope;
+use crate::store::{Address, Found, KeyRow, Settings, Source, Store};
+#[cfg(feature = "axum")]
+use crate::tasks::Tasks;
+
+/// The engine behind `#[idempotent]`: a database, a table and the settings of an application.
+///
+/// Cheap to clone; keep one in the router's state, from which the attribute takes it through
+/// `axum::extract::FromRef`. Two engines on the same table work together as two processes do.
+pub struct Idempotency<DB: Store>(pub(crate) Arc<Inner<DB>>);
+
+pub(crate) struct Inner<DB: Store> {
+    pub(crate) pools: DB::Pools,
+    pub(crate) statements: DB::Statements,
+    pub(crate) settings: Settings,
+    pub(crate) http: HttpSettings,
+    #[cfg(feature = "axum")]
+    pub(crate) in_process: InProcess,
+    #[cfg(feature = "axum")]
+    pub(crate) tasks: Tasks,
+    is_checked: AtomicBool,
+}
+
+impl<DB: Store> Idempotency<DB> {
+    /// Begins an engine on a [`sqlx::PgPool`] or on `SqlitePools`.
+    pub fn builder<S: Source<Database = DB>>(source: S) -> Builder<DB> {
+        Builder::new(source.into_pools())
+    }
+
+    pub(crate) fn new(pools: DB::Pools, settings: Settings, http: HttpSettings) -> Self {
+        Self(Arc::new(Inner {
+            pools,
+            statements: DB::statements(&settings),
+            settings,
+            http,
+            #[cfg(feature = "axum")]
+            in_process: InProcess::default(),
+            #[cfg(feature = "axum")]
+            tasks: Tasks::default(),
+            is_checked: AtomicBool::new(false),
+        }))
+    }
+
+    /// Creates the table where it is missing, then checks it as [`check`](Self::check) does.
+    ///
+    /// Safe from several processes at once; touches no other table, so not the application's own record of its
+    /// migrations. The SQL lies in the crate's folder `migrations`, for teams that run it themselves.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the database refuses, as it does a role that may not create tables;
+    /// [`Error::Misconfigured`] if a table of that name is there and will not do.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: dropped, it may leave a transaction open on a pooled connection (sqlx issue 4385). Call it at
+    /// start-up.
+    pub async fn migrate(&self) -> Result<(), Error> {
+        DB::migrate(&self.0.pools, &self.0.settings).await?;
+        self.check().await
+    }
+
+    /// Checks that the table is there and such that the guarantees hold. Without this call the first reservation
+    /// checks it.
+    ///
+    /// # Errors
+    /// [`Error::Misconfigured`] if the table is missing or lacks a column, has no primary key on `id` alone or a
+    /// deferrable one, is temporary or unlogged, has row-level security that applies to this role, or is not granted
+    /// to it; [`Error::Store`] if the database cannot be asked.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: it only reads.
+    pub async fn check(&self) -> Result<(), Error> {
+        let mut connection = DB::acquire_reader(&self.0.pools).await?;
+        self.0.check(&mut connection).await
+    }
+
+    /// Refuses new requests with a key (503), waits up to `limit` for those that run, and drops the rest, whose
+    /// clients are answered 503 with an unknown outcome. Gives the number dropped, 0 if all ended by themselves.
+    ///
+    /// Call it after the server has stopped accepting connections. 30 s is a limit to begin with.
+    ///
+    /// # Cancel safety
+    /// Dropped while it waits, it goes on refusing and drops nothing; it may be called again.
+    #[cfg(feature = "axum")]
+    pub async fn drain(&self, limit: Duration) -> usize {
+        self.0.tasks.drain(limit).await
+    }
+
+    /// Reads the live row of `key` within `scope`, or `None` if there is none: never seen, expired, rolled back, or
+    /// its first request still runs.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the database cannot be asked.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: it only reads.
+    pub async fn find(&self, scope: &Scope, key: &IdempotencyKey) -> Result<Option<KeyRow>, Error> {
+        let address = Address::new(&self.0.settings.table, scope, key.clone());
+        let mut connection = DB::acquire_reader(&self.0.pools).await?;
+        let found = DB::find(&mut connection, &self.0.statements, &address).await?;
+        Ok(match found {
+            Some(Found::Completed(row) | Found::Broken(row)) => Some(*row),
+            Some(Found::Collision) | None => None,
+        })
+    }
+
+    /// Deletes the row of `key` within `scope`, expired or not, so that the next request with the key runs. `true` if
+    /// there was one. Waits for a first request that still runs.
+    ///
+    /// The way out of a row whose handler ended its own transaction, once a person has looked what came of it.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the database refuses.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: dropped, the row is deleted or it is not.
+    pub async fn forget(&self, scope: &Scope, key: &IdempotencyKey) -> Result<bool, Error> {
+        let address = Address::new(&self.0.settings.table, scope, key.clone());
+        let mut connection = DB::acquire(&self.0.pools).await?;
+        Ok(DB::forget(&mut connection, &self.0.statements, &address).await?)
+    }
+}
+
+impl<DB: Store> Inner<DB> {
+    /// Checks the table, once for as long as it is found right.
+    pub(crate) async fn check(&self, connection: &mut DB::Connection) -> Result<(), Error> {
+        if self.is_checked.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        match DB::check(connection, &self.settings).await? {
+            None => {
+                self.is_checked.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            Some(complaint) => Err(Error::Misconfigured(complaint)),
+        }
+    }
+}
+
+// By hand: a derive would ask `DB: Clone`, which no database is.
+impl<DB: Store> Clone for Idempotency<DB> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<DB: Store> fmt::Debug for Idempotency<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idempotency")
+            .field("table", &self.0.settings.table.qualified())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,164 @@
+//! The keys that this process is working on.
+//!
+//! The map only makes answers quicker: a duplicate in the same process learns at once what another process would
+//! learn from the database. An entry is *attempting* while one request is on its way to the reserving statement, and
+//! *running* once that statement returned fresh. Only then may a duplicate be told 409 or 422 from here: before, the
+//! request may itself be the wrong one, and refusing the right retry of a completed key would be a lie.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::fingerprint::Digest;
+use crate::problem::Problem;
+use crate::store::Found;
+
+/// A scope and a key, both in full: two keys never share an entry.
+type FullKey = (String, String);
+
+/// What is known of the key's one attempt.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    /// A request is on its way to the reserving statement; nothing is known yet.
+    Attempting,
+    /// The request with this fingerprint runs.
+    Running(Digest),
+    /// The attempt is over.
+    Over(Attempt),
+}
+
+/// How an attempt ended, for those who waited for it.
+#[derive(Debug, Clone)]
+pub(crate) enum Attempt {
+    /// Nothing that a waiter could use: it tries for itself.
+    Nothing,
+    /// The key has a live row.
+    Found(Arc<Found>),
+    /// Another process runs the key.
+    InProgress,
+    /// The store could not be asked.
+    Failed(Problem),
+}
+
+/// The map of one engine.
+#[derive(Debug, Default)]
+pub(crate) struct InProcess {
+    entries: Arc<Mutex<HashMap<FullKey, watch::Receiver<Phase>>>>,
+}
+
+/// Whether a request is the key's only one here.
+#[derive(Debug)]
+pub(crate) enum Entered {
+    /// It is: it goes on to the database, and holds the entry meanwhile.
+    Alone(Claim),
+    /// It is not: the other's phase can be watched.
+    Behind(watch::Receiver<Phase>),
+}
+
+impl InProcess {
+    pub(crate) fn enter(&self, scope: &str, key: &str) -> Entered {
+        let mut entries = lock(&self.entries);
+        match entries.entry((scope.to_owned(), key.to_owned())) {
+            Entry::Occupied(occupied) => Entered::Behind(occupied.get().clone()),
+            Entry::Vacant(vacant) => {
+                let (sender, receiver) = watch::channel(Phase::Attempting);
+                let key = vacant.key().clone();
+                vacant.insert(receiver);
+                Entered::Alone(Claim { entries: Arc::clone(&self.entries), key, sender })
+            }
+        }
+    }
+
+    /// How many keys are being worked on.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.entries).len()
+    }
+}
+
+/// A key's entry. Dropping it takes the entry out of the map, whatever happened.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    entries: Arc<Mutex<HashMap<FullKey, watch::Receiver<Phase>>>>,
+    key: FullKey,
+    sender: watch::Sender<Phase>,
+}
+
+impl Claim {
+    /// The reserving statement returned fresh: from now on duplicates are answered from the entry.
+    pub(crate) fn running(&self, fingerprint: Digest) {
+        self.sender.send_replace(Phase::Running(fingerprint));
+    }
+
+    /// Ends the attempt with what those who wait for it may use.
+    pub(crate) fn over(self, attempt: Attempt) {
+        self.sender.send_replace(Phase::Over(attempt));
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // First out of the map, so that whoever is woken finds it gone.
+        lock(&self.entries).remove(&self.key);
+        self.sender.send_if_modified(|phase| {
+            let is_open = !matches!(phase, Phase::Over(_));
+            if is_open {
+                *phase = Phase::Over(Attempt::Nothing);
+            }
+            is_open
+        });
+    }
+}
+
+/// No code panics while it holds the lock, so a poisoned map is as good as any.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(map: &InProcess) -> Claim {
+        match map.enter("tenant=t1", "k") {
+            Entered::Alone(claim) => claim,
+            Entered::Behind(_) => panic!("the key is taken"),
+        }
+    }
+
+    #[test]
+    fn a_second_request_for_a_key_is_behind_the_first() {
+        let map = InProcess::default();
+        let _first = claim(&map);
+
+        assert!(matches!(map.enter("tenant=t1", "k"), Entered::Behind(_)));
+        assert!(matches!(map.enter("tenant=t1", "l"), Entered::Alone(_)));
+        assert!(matches!(map.enter("tenant=t2", "k"), Entered::Alone(_)));
+    }
+
+    #[test]
+    fn a_claim_that_is_dropped_leaves_no_entry_and_tells_those_behind() {
+        let map = InProcess::default();
+        let first = claim(&map);
+        let Entered::Behind(watching) = map.enter("tenant=t1", "k") else { panic!("the key is free") };
+
+        drop(first);
+
+        assert_eq!(map.len(), 0);
+        assert!(matches!(&*watching.borrow(), Phase::Over(Attempt::Nothing)));
+    }
+
+    #[test]
+    fn those_behind_learn_how_the_attempt_ended() {
+        let map = InProcess::default();
+        let first = claim(&map);
+        let Entered::Behind(watching) = map.enter("tenant=t1", "k") else { panic!("the key is free") };
+
+        first.over(Attempt::InProgress);
+
+        assert_eq!(map.len(), 0);
+        assert!(matches!(&*watching.borrow(), Phase::Over(Attempt::InProgress)));
+    }
+}

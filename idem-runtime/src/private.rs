@@ -1,0 +1,22 @@
+//! What the expansions name, and nothing else. Not part of the stable interface.
+
+pub use std::marker::Send;
+pub use std::result::Result;
+
+pub use axum::response::Response;
+
+pub use crate::admission::{Admitted, Call};
+pub use crate::axum::door::Door;
+pub use crate::ending::Ended;
+pub use crate::engine::{Attempt, Commit, Lends, Outcome, Recorded, Reserved, Run, outcome};
+pub use crate::execute::{Execute, Stop, execute};
+pub use crate::held::Held;
+pub use crate::inert::Inert;
+pub use crate::options::Options;
+pub use crate::outcome::{RecordRule, Verdict};
+pub use crate::scope::ScopeValue;
+pub use crate::transient::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
+pub use crate::tx::Tx;
+
+/// Asks for an inert field; the derive names the field's type here, so that the caret of a missing one is on it.
+pub const fn assert_inert<T: ?Sized + Inert>() {}

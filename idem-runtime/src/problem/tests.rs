@@ -1,0 +1,292 @@
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::{DEFAULT_PROBLEM_BASE, Problem};
+use crate::key::KeyError;
+
+const ALL: [Problem; 18] = [
+    Problem::KeyMissing,
+    Problem::KeyInvalid(KeyError::Empty),
+    Problem::KeyInvalid(KeyError::Syntax),
+    Problem::KeyInvalid(KeyError::NotAscii),
+    Problem::KeyInvalid(KeyError::ControlCharacter),
+    Problem::KeyInvalid(KeyError::Multiple),
+    Problem::KeyInvalid(KeyError::TooLong),
+    Problem::InProgress,
+    Problem::KeyReused,
+    Problem::NeedsReconciliation,
+    Problem::StoreUnavailable,
+    Problem::Transient,
+    Problem::OutcomeUnknown,
+    Problem::ScopeUnresolved,
+    Problem::FingerprintFailed,
+    Problem::ResponseNotStorable,
+    Problem::CommitRejected,
+    Problem::StoreMisconfigured,
+];
+
+fn body(problem: Problem) -> Value {
+    serde_json::from_slice(problem.response(DEFAULT_PROBLEM_BASE).body()).expect("a problem is JSON")
+}
+
+fn headers(problem: Problem) -> HeaderMap {
+    problem.response(DEFAULT_PROBLEM_BASE).into_parts().0.headers
+}
+
+/// Compares whole bodies, so that a member too many fails as one too few does (E-01).
+fn assert_bodies<const N: usize>(expected: [(Problem, Value); N]) {
+    for (problem, expected) in expected {
+        assert_eq!(body(problem), expected);
+    }
+}
+
+#[test]
+fn a_missing_or_invalid_key_has_exactly_the_body_of_the_protocol() {
+    assert_bodies([
+        (
+            Problem::KeyMissing,
+            json!({
+                "type": "https://idempotency.example/problems/key-missing",
+                "title": "Idempotency-Key is missing",
+                "status": 400,
+                "detail": "This operation requires an Idempotency-Key header.",
+                "code": "idempotency_key_missing",
+                "retry": "fix_request",
+            }),
+        ),
+        (
+            Problem::KeyInvalid(KeyError::Syntax),
+            json!({
+                "type": "https://idempotency.example/problems/key-invalid",
+                "title": "Idempotency-Key is not valid",
+                "status": 400,
+                "detail": "The Idempotency-Key header must be one string of 1 to 255 printable ASCII characters.",
+                "code": "idempotency_key_invalid",
+                "retry": "fix_request",
+                "reason": "syntax",
+            }),
+        ),
+    ]);
+}
+
+#[test]
+fn a_key_in_use_has_exactly_the_body_of_the_protocol() {
+    assert_bodies([
+        (
+            Problem::InProgress,
+            json!({
+                "type": "https://idempotency.example/problems/in-progress",
+                "title": "A request with this Idempotency-Key is in progress",
+                "status": 409,
+                "detail": "The first request with this Idempotency-Key has not finished. \
+                           Send the same request again later.",
+                "code": "idempotency_in_progress",
+                "retry": "same_key",
+                "retry_after": 1,
+            }),
+        ),
+        (
+            Problem::KeyReused,
+            json!({
+                "type": "https://idempotency.example/problems/key-reused",
+                "title": "Idempotency-Key is already used",
+                "status": 422,
+                "detail": "This Idempotency-Key was first used with a different request. \
+                           Use a new key for a different request.",
+                "code": "idempotency_key_reused",
+                "retry": "new_key",
+            }),
+        ),
+        (
+            Problem::NeedsReconciliation,
+            json!({
+                "type": "https://idempotency.example/problems/needs-reconciliation",
+                "title": "The outcome of this operation must be checked",
+                "status": 409,
+                "detail": "An earlier attempt did not finish and is too old to be run again automatically.",
+                "code": "idempotency_needs_reconciliation",
+                "retry": "never",
+            }),
+        ),
+    ]);
+}
+
+#[test]
+fn what_may_pass_has_exactly_the_body_of_the_protocol() {
+    assert_bodies([
+        (
+            Problem::StoreUnavailable,
+            json!({
+                "type": "https://idempotency.example/problems/store-unavailable",
+                "title": "The operation could not be started",
+                "status": 503,
+                "detail": "The request was not run. Send the same request again later.",
+                "code": "idempotency_store_unavailable",
+                "retry": "same_key",
+                "retry_after": 1,
+            }),
+        ),
+        (
+            Problem::Transient,
+            json!({
+                "type": "https://idempotency.example/problems/transient",
+                "title": "The operation was rolled back",
+                "status": 503,
+                "detail": "The request had no effect. Send the same request again later.",
+                "code": "idempotency_transient",
+                "retry": "same_key",
+                "retry_after": 1,
+            }),
+        ),
+        (
+            Problem::OutcomeUnknown,
+            json!({
+                "type": "https://idempotency.example/problems/outcome-unknown",
+                "title": "The outcome of the operation is unknown",
+                "status": 503,
+                "detail": "The request may have taken effect. Send the same request again with the same \
+                           Idempotency-Key to learn the outcome.",
+                "code": "idempotency_outcome_unknown",
+                "retry": "same_key",
+                "retry_after": 1,
+            }),
+        ),
+    ]);
+}
+
+#[test]
+fn a_failure_has_exactly_the_body_of_the_protocol() {
+    assert_bodies([
+        (
+            Problem::ScopeUnresolved,
+            json!({
+                "type": "https://idempotency.example/problems/scope-unresolved",
+                "title": "The request cannot be protected",
+                "status": 500,
+                "detail": "The request was not run.",
+                "code": "idempotency_scope_unresolved",
+                "retry": "never",
+            }),
+        ),
+        (
+            Problem::FingerprintFailed,
+            json!({
+                "type": "https://idempotency.example/problems/fingerprint-failed",
+                "title": "The request cannot be compared",
+                "status": 500,
+                "detail": "The request was not run.",
+                "code": "idempotency_fingerprint_failed",
+                "retry": "never",
+            }),
+        ),
+        (
+            Problem::ResponseNotStorable,
+            json!({
+                "type": "https://idempotency.example/problems/response-not-storable",
+                "title": "The response cannot be stored",
+                "status": 500,
+                "detail": "The operation was rolled back.",
+                "code": "idempotency_response_not_storable",
+                "retry": "never",
+            }),
+        ),
+        (
+            Problem::CommitRejected,
+            json!({
+                "type": "https://idempotency.example/problems/commit-rejected",
+                "title": "The operation was rolled back",
+                "status": 500,
+                "detail": "The operation did not complete and had no effect.",
+                "code": "idempotency_commit_rejected",
+                "retry": "same_key",
+            }),
+        ),
+        (
+            Problem::StoreMisconfigured,
+            json!({
+                "type": "https://idempotency.example/problems/store-misconfigured",
+                "title": "The operation could not be started",
+                "status": 500,
+                "detail": "The request was not run.",
+                "code": "idempotency_store_misconfigured",
+                "retry": "never",
+            }),
+        ),
+    ]);
+}
+
+#[test]
+fn a_key_that_is_too_long_learns_the_limit() {
+    // H-21
+    let body = body(Problem::KeyInvalid(KeyError::TooLong));
+
+    assert_eq!(body["reason"], "too_long");
+    assert_eq!(body["max"], 255);
+}
+
+#[test]
+fn only_a_key_that_is_too_long_learns_the_limit() {
+    for problem in ALL {
+        let has_limit = body(problem).get("max").is_some();
+
+        assert_eq!(has_limit, problem == Problem::KeyInvalid(KeyError::TooLong), "{problem:?}");
+    }
+}
+
+#[test]
+fn the_status_of_the_body_is_the_status_of_the_answer() {
+    // E-01
+    for problem in ALL {
+        let response = problem.response(DEFAULT_PROBLEM_BASE);
+
+        assert_eq!(response.status(), problem.status(), "{problem:?}");
+        assert_eq!(body(problem)["status"], problem.status().as_u16(), "{problem:?}");
+    }
+}
+
+#[test]
+fn the_code_repeats_the_end_of_the_type() {
+    for problem in ALL {
+        let body = body(problem);
+        let slug = body["type"].as_str().and_then(|uri| uri.strip_prefix(DEFAULT_PROBLEM_BASE));
+
+        let code = slug.map(|slug| format!("idempotency_{}", slug.replace('-', "_")));
+
+        assert_eq!(code.as_deref(), Some(problem.code()));
+        assert_eq!(body["code"], problem.code());
+    }
+}
+
+#[test]
+fn every_problem_names_its_media_type_and_language_and_is_not_cached() {
+    // E-01, E-04
+    for problem in ALL {
+        let headers = headers(problem);
+
+        assert_eq!(headers[header::CONTENT_TYPE], "application/problem+json");
+        assert_eq!(headers[header::CONTENT_LANGUAGE], "en");
+        assert_eq!(headers[header::CACHE_CONTROL], "no-store");
+    }
+}
+
+#[test]
+fn retry_after_is_on_in_progress_and_every_503_and_nowhere_else() {
+    // E-09
+    for problem in ALL {
+        let wanted = problem == Problem::InProgress || problem.status() == StatusCode::SERVICE_UNAVAILABLE;
+
+        let sent = headers(problem).get(header::RETRY_AFTER).cloned();
+
+        assert_eq!(sent.is_some_and(|seconds| seconds == "1"), wanted, "{problem:?}");
+        assert_eq!(body(problem).get("retry_after").is_some(), wanted, "{problem:?}");
+    }
+}
+
+#[test]
+fn any_base_gives_valid_json() {
+    let base = "https://api.test/\"quoted\"\\é\u{0}\n\u{1f}\u{2028}😀/";
+
+    let body: Value = serde_json::from_str(&Problem::KeyReused.to_json(base)).expect("a problem is JSON");
+
+    assert_eq!(body["type"], format!("{base}key-reused"));
+}

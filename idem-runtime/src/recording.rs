@@ -1,0 +1,140 @@
+//! RECORD, way by way: what becomes of a run's transaction and of its answer.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::response::Parts;
+use sqlx_core::transaction::TransactionManager;
+
+use crate::ending::{Condition, Ended, Ending, RolledBack, Unstored, roll_back};
+use crate::engine::{Attempt, Commit, Keyed, Recorded, Run};
+use crate::outcome::{self, Verdict};
+use crate::problem::Problem;
+use crate::store::{Cause, Complete, Store};
+
+impl<'h, DB: Store> Attempt<'h, DB> {
+    /// A lasting success: the answer goes into the key row, in the transaction that reserved it.
+    pub(crate) async fn complete(mut self, parts: Parts, body: Body) -> Recorded<'h, DB> {
+        let Some((stored, body)) = self.run.engine.keep(&parts, body).await else {
+            return self.reject(Problem::ResponseNotStorable).await;
+        };
+        match DB::TransactionManager::get_transaction_depth(&self.tx) {
+            1 => {}
+            0 => return self.lose(),
+            // A nested transaction that the handler never ended: COMMIT would only release its savepoint.
+            _ => return self.reject(Problem::CommitRejected).await,
+        }
+        let (Some(keyed), Some(mark)) = (&self.run.keyed, &self.mark) else {
+            unreachable!("only a run with a key has an answer to record")
+        };
+        let statements = &self.run.engine.statements;
+        match DB::complete(&mut self.tx, statements, &keyed.request, mark, &stored).await {
+            Ok(Complete::Recorded) => {
+                let response = Response::from_parts(parts, Body::from(body));
+                Recorded::Commit(Commit { run: self.run, tx: self.tx, lock: self.lock, response })
+            }
+            Ok(Complete::RowLost) => {
+                tracing::error!(
+                    "a handler deleted its own key row, or rolled back the transaction that holds it"
+                );
+                self.reject(Problem::CommitRejected).await
+            }
+            Ok(Complete::TransactionLost) => self.lose(),
+            Err(error) => {
+                tracing::error!(%error, "an answer cannot be recorded");
+                let problem = match Cause::of(&error) {
+                    Cause::Conflict | Cause::ConnectionLost => Problem::Transient,
+                    _ => Problem::CommitRejected,
+                };
+                self.reject(problem).await
+            }
+        }
+    }
+
+    /// A lasting failure: the writes go, and the answer is stored once they are gone.
+    pub(crate) async fn roll_back_and_record(
+        mut self,
+        verdict: Verdict,
+        parts: Parts,
+        body: Body,
+    ) -> Recorded<'h, DB> {
+        let Some((stored, body)) = self.run.engine.keep(&parts, body).await else {
+            return self.reject(Problem::ResponseNotStorable).await;
+        };
+        let rolled_back = roll_back(&mut self.tx).await;
+        let response = Response::from_parts(parts, Body::from(body));
+        let ending = match (rolled_back, self.run.keyed.take(), self.mark.take()) {
+            (RolledBack::Acknowledged, Some(Keyed { request, claim }), Some(mark)) => {
+                let unstored = Unstored { request, mark, stored, response };
+                let Self { run: Run { engine, token, .. }, .. } = self;
+                return Recorded::Ended(Ended {
+                    engine,
+                    ending: Ending::Failed(Box::new(unstored)),
+                    condition: Condition::Clean,
+                    claim: Some(claim),
+                    token,
+                });
+            }
+            (RolledBack::Lost, keyed, _) => {
+                self.run.keyed = keyed;
+                Ending::Answer(self.run.engine.problem(Problem::OutcomeUnknown))
+            }
+            // The database's failure, seen by the handler as an error: its answer is not a decision.
+            (_, keyed, _) if verdict.is_err() => {
+                self.run.keyed = keyed;
+                Ending::Answer(response)
+            }
+            (_, keyed, _) => {
+                self.run.keyed = keyed;
+                Ending::Answer(self.run.engine.problem(Problem::Transient))
+            }
+        };
+        Recorded::Ended(self.run.ended(ending, Condition::Suspect))
+    }
+
+    /// A run without a key: commit or roll back, and store nothing.
+    pub(crate) async fn record_nothing(
+        mut self,
+        verdict: Verdict,
+        parts: Parts,
+        body: Body,
+    ) -> Recorded<'h, DB> {
+        let commits = outcome::commits_without_key(verdict, &parts);
+        let response = Response::from_parts(parts, body);
+        if !commits {
+            return self.abandon(Ending::Answer(response)).await;
+        }
+        match DB::TransactionManager::get_transaction_depth(&self.tx) {
+            1 => {}
+            0 => return self.lose(),
+            _ => return self.reject(Problem::CommitRejected).await,
+        }
+        // With a key the completing statement tells; here sqlx would take the server's ROLLBACK for a COMMIT.
+        match DB::is_aborted(&mut self.tx).await {
+            Ok(false) => Recorded::Commit(Commit { run: self.run, tx: self.tx, lock: self.lock, response }),
+            Ok(true) => self.reject(Problem::CommitRejected).await,
+            Err(error) => {
+                tracing::error!(%error, "the connection of a run was lost");
+                self.reject(Problem::Transient).await
+            }
+        }
+    }
+
+    /// Rolls back and answers a problem.
+    pub(crate) async fn reject(self, problem: Problem) -> Recorded<'h, DB> {
+        let answer = self.run.engine.problem(problem);
+        self.abandon(Ending::Answer(answer)).await
+    }
+
+    /// Rolls back and leaves nothing behind.
+    pub(crate) async fn abandon(mut self, ending: Ending<DB>) -> Recorded<'h, DB> {
+        let condition = roll_back(&mut self.tx).await.condition();
+        Recorded::Ended(self.run.ended(ending, condition))
+    }
+
+    /// The handler ended the transaction itself: what it wrote may stay, and nobody can tell.
+    fn lose(self) -> Recorded<'h, DB> {
+        tracing::error!("a handler ended the transaction that was lent to it");
+        let answer = self.run.engine.problem(Problem::OutcomeUnknown);
+        Recorded::Ended(self.run.ended(Ending::Answer(answer), Condition::Suspect))
+    }
+}

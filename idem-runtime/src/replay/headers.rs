@@ -1,0 +1,95 @@
+//! Which headers of an answer are kept, and the names of the library's own.
+
+use http::{HeaderName, header};
+
+/// The request header that carries the key (draft-ietf-httpapi-idempotency-key-header-07, section 2).
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The response header that marks a replay: `true` on an answer from a key row, absent from every other.
+pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The request headers that a CORS layer must allow for browsers to send a key.
+///
+/// `Access-Control-Allow-Headers` of the Fetch standard; with tower-http,
+/// `CorsLayer::new().allow_headers(REQUEST_HEADERS)`.
+pub const REQUEST_HEADERS: [HeaderName; 1] = [IDEMPOTENCY_KEY];
+
+/// The response headers that a CORS layer must expose for scripts in browsers to read what the library says.
+///
+/// `Access-Control-Expose-Headers` of the Fetch standard; with tower-http,
+/// `CorsLayer::new().expose_headers(RESPONSE_HEADERS)`.
+pub const RESPONSE_HEADERS: [HeaderName; 2] = [IDEMPOTENT_REPLAYED, header::RETRY_AFTER];
+
+/// What describes the body or names what was made, so that it holds for a retry as it did for the first
+/// answer.
+const KEPT: [HeaderName; 8] = [
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_DISPOSITION,
+    header::LOCATION,
+    header::LINK,
+    header::ETAG,
+    header::LAST_MODIFIED,
+];
+
+/// What would be wrong, or dangerous, on any answer but the one it was made for.
+const NEVER_KEPT: [HeaderName; 22] = [
+    // A credential of whoever sent the first request.
+    header::SET_COOKIE,
+    // What the server says about this one message.
+    header::DATE,
+    header::CONTENT_LENGTH,
+    // What concerns one connection only: RFC 9110, section 7.6.1, and RFC 2616, section 13.5.1.
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    HeaderName::from_static("proxy-authentication-info"),
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    // The names of one request in logs and traces: W3C Trace Context, and what is customary.
+    HeaderName::from_static("traceparent"),
+    HeaderName::from_static("tracestate"),
+    HeaderName::from_static("traceresponse"),
+    HeaderName::from_static("request-id"),
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("x-correlation-id"),
+    HeaderName::from_static("x-trace-id"),
+    HeaderName::from_static("server-timing"),
+    // The library's own statement, true of no first answer.
+    IDEMPOTENT_REPLAYED,
+];
+
+/// Whether a header may be kept if the application asks for it.
+pub(crate) fn replayable(name: &HeaderName) -> bool {
+    !NEVER_KEPT.contains(name)
+}
+
+/// Whether a header is kept, `also` being those that the application asks for.
+pub(super) fn is_kept(name: &HeaderName, also: &[HeaderName]) -> bool {
+    KEPT.contains(name) || (also.contains(name) && replayable(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, NEVER_KEPT, is_kept, replayable};
+
+    #[test]
+    fn no_header_is_both_kept_and_refused() {
+        for name in KEPT {
+            assert!(replayable(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_must_not_be_replayed_is_not_kept_even_if_configured() {
+        for name in NEVER_KEPT {
+            assert!(!replayable(&name), "{name}");
+            assert!(!is_kept(&name, std::slice::from_ref(&name)), "{name}");
+        }
+    }
+}

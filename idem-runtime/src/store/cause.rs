@@ -1,0 +1,90 @@
+//! What a database error means to a run, whichever database reports it.
+
+use sqlx::Error;
+
+/// The kinds of database error that the engine answers differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The transaction lost against another and was rolled back: 40001, 40P01.
+    Conflict,
+    /// The connection is gone: class 08, 25P03, 57P01 to 57P05, or no reply at all.
+    ConnectionLost,
+    /// A lock was not had in time: 55P03.
+    LockTimeout,
+    /// The server takes no writes, as after a failover: 25006.
+    ReadOnly,
+    /// The table is missing, not as it should be, or not allowed to this role: classes 3F and 42, 23502.
+    Misconfigured,
+    /// The database is too busy or too full to work now.
+    Unavailable,
+    /// Any other error that the server reported.
+    Other,
+}
+
+impl Cause {
+    /// Reads the error of a statement that the engine sent.
+    pub(crate) fn of(error: &Error) -> Self {
+        match error {
+            Error::Database(reported) => reported.code().map_or(Self::Other, |code| {
+                // An SQLSTATE has five characters; SQLite's result codes are decimal numbers below 10 000.
+                if code.len() == 5 { of_sqlstate(&code) } else { of_result_code(&code) }
+            }),
+            Error::Io(_)
+            | Error::Tls(_)
+            | Error::Protocol(_)
+            | Error::PoolClosed
+            | Error::PoolTimedOut
+            | Error::WorkerCrashed
+            | Error::BeginFailed => Self::ConnectionLost,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether no reply came, so that the server may have done the work.
+    pub(crate) fn is_silent(error: &Error) -> bool {
+        !matches!(error, Error::Database(_)) || Self::of(error) == Self::ConnectionLost
+    }
+}
+
+/// PostgreSQL manual, appendix A.
+fn of_sqlstate(code: &str) -> Cause {
+    match code {
+        "40001" | "40P01" => Cause::Conflict,
+        "25P03" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Cause::ConnectionLost,
+        "55P03" => Cause::LockTimeout,
+        "25006" => Cause::ReadOnly,
+        "23502" => Cause::Misconfigured,
+        _ => match &code[..2] {
+            "08" => Cause::ConnectionLost,
+            "3F" | "42" => Cause::Misconfigured,
+            "53" | "57" | "58" => Cause::Unavailable,
+            _ => Cause::Other,
+        },
+    }
+}
+
+/// SQLite result codes, <https://www.sqlite.org/rescode.html>; the low byte is the primary code.
+fn of_result_code(code: &str) -> Cause {
+    const ERROR: u32 = 1;
+    const BUSY: u32 = 5;
+    const LOCKED: u32 = 6;
+    const READONLY: u32 = 8;
+    const INTERRUPT: u32 = 9;
+    const IOERR: u32 = 10;
+    const FULL: u32 = 13;
+    const CANTOPEN: u32 = 14;
+    const CONSTRAINT_NOTNULL: u32 = 1299;
+    const CONSTRAINT_DATATYPE: u32 = 3091;
+
+    match code.parse::<u32>() {
+        Ok(CONSTRAINT_NOTNULL | CONSTRAINT_DATATYPE) => Cause::Misconfigured,
+        Ok(code) => match code & 0xff {
+            // "no such table" and its kind: the engine's own statements are never wrong otherwise.
+            ERROR => Cause::Misconfigured,
+            BUSY | LOCKED | INTERRUPT | IOERR | FULL | CANTOPEN => Cause::Unavailable,
+            READONLY => Cause::ReadOnly,
+            _ => Cause::Other,
+        },
+        Err(_) => Cause::Other,
+    }
+}

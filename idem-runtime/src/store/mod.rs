@@ -1,0 +1,284 @@
+//! The seam between the engine and a database.
+//!
+//! [`Store`] is what the engine asks of a database, one method for each statement of a request's life. The two
+//! implementations have their items in this order, so that a diff of the files reads as the difference of the
+//! databases.
+
+mod cause;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod table;
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Database, Error, SqlStr};
+
+pub(crate) use self::cause::Cause;
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqlitePools;
+pub(crate) use self::table::Table;
+pub use self::table::TableNameError;
+use crate::fingerprint::Digest;
+use crate::key::IdempotencyKey;
+use crate::replay::StoredResponse;
+use crate::scope::{Scope, lock_id};
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// A database that can hold key rows: [`sqlx::Postgres`] or [`sqlx::Sqlite`].
+///
+/// Sealed: the engine's guarantees rest on what was measured of these databases, so the trait is not for
+/// implementing outside this crate. Its items are not part of the stable interface.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold idempotency keys",
+    label = "expected `sqlx::Postgres` or `sqlx::Sqlite`",
+    note = "the stores are behind the features `postgres` and `sqlite` of idem-runtime"
+)]
+pub trait Store: Database + sealed::Sealed {
+    /// The pools the application hands to the builder.
+    #[doc(hidden)]
+    type Pools: Clone + Debug + Send + Sync + 'static;
+    /// The statements, built once from the table's name.
+    #[doc(hidden)]
+    type Statements: Debug + Send + Sync + 'static;
+    /// Where the reserved row is and what proves that this transaction wrote it.
+    #[doc(hidden)]
+    type Mark: Debug + Send + Sync + 'static;
+    /// Held from BEGIN to COMMIT; while it lives only the engine may commit, where the database can enforce it.
+    #[doc(hidden)]
+    type Lock: Debug + Send + 'static;
+
+    /// The schema of a table that is named without one.
+    #[doc(hidden)]
+    const DEFAULT_SCHEMA: &'static str;
+
+    #[doc(hidden)]
+    fn statements(settings: &Settings) -> Self::Statements;
+
+    /// The statement that opens a run's transaction.
+    #[doc(hidden)]
+    fn begin(statements: &Self::Statements) -> SqlStr;
+
+    /// Creates the table where it is missing. Safe from several processes at once.
+    #[doc(hidden)]
+    fn migrate(pools: &Self::Pools, settings: &Settings) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Reads how the table differs from what the guarantees need; `None` if it does not.
+    #[doc(hidden)]
+    fn check<'c>(
+        connection: &'c mut Self::Connection,
+        settings: &'c Settings,
+    ) -> impl Future<Output = Result<Option<String>, Error>> + Send + 'c;
+
+    /// Takes the connection a run will own.
+    #[doc(hidden)]
+    fn acquire(pools: &Self::Pools) -> impl Future<Output = Result<PoolConnection<Self>, Error>> + Send;
+
+    /// Takes a connection that need not write.
+    #[doc(hidden)]
+    fn acquire_reader(
+        pools: &Self::Pools,
+    ) -> impl Future<Output = Result<PoolConnection<Self>, Error>> + Send;
+
+    #[doc(hidden)]
+    fn lock(pools: &Self::Pools) -> Self::Lock;
+
+    /// RESERVE: the first statement of the transaction.
+    #[doc(hidden)]
+    fn reserve<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        request: &'c KeyRequest,
+    ) -> impl Future<Output = Result<Reserve<Self::Mark>, Error>> + Send + 'c;
+
+    /// RECORD: writes the answer into the reserved row, in the transaction that reserved it.
+    #[doc(hidden)]
+    fn complete<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        request: &'c KeyRequest,
+        mark: &'c Self::Mark,
+        answer: &'c StoredResponse,
+    ) -> impl Future<Output = Result<Complete, Error>> + Send + 'c;
+
+    /// Whether a statement of this transaction has failed, so that the database refuses all others.
+    #[doc(hidden)]
+    fn is_aborted(connection: &mut Self::Connection)
+    -> impl Future<Output = Result<bool, Error>> + Send + '_;
+
+    /// Stores the answer of a run that was rolled back, outside any transaction. `true` if the row was written.
+    #[doc(hidden)]
+    fn store_failed<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        request: &'c KeyRequest,
+        mark: &'c Self::Mark,
+        answer: &'c StoredResponse,
+    ) -> impl Future<Output = Result<bool, Error>> + Send + 'c;
+
+    /// Reads the live row of the key, if there is one.
+    #[doc(hidden)]
+    fn find<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        address: &'c Address,
+    ) -> impl Future<Output = Result<Option<Found>, Error>> + Send + 'c;
+
+    /// Deletes the row of the key. `true` if there was one.
+    #[doc(hidden)]
+    fn forget<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        address: &'c Address,
+    ) -> impl Future<Output = Result<bool, Error>> + Send + 'c;
+}
+
+/// What a builder takes as its database: a [`sqlx::PgPool`], or the pools of one SQLite file.
+///
+/// Sealed, like [`Store`].
+pub trait Source: sealed::Sealed {
+    /// The database behind the pools.
+    type Database: Store;
+    /// The pools as the store keeps them.
+    #[doc(hidden)]
+    fn into_pools(self) -> <Self::Database as Store>::Pools;
+}
+
+/// What the builder settles about a store.
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub(crate) table: Table,
+    pub(crate) isolation: Option<Isolation>,
+    pub(crate) run_limit: Duration,
+    pub(crate) advisory_locks: bool,
+    pub(crate) xmin_check: bool,
+}
+
+/// The isolation level of a handler's transaction.
+///
+/// The attribute opens the transaction with the reserving statement, so a handler cannot set the level itself any
+/// more (PostgreSQL refuses with SQLSTATE 25001); the builder's option does. On SQLite every transaction is
+/// serializable, whatever is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isolation {
+    /// `READ COMMITTED`
+    ReadCommitted,
+    /// `REPEATABLE READ`
+    RepeatableRead,
+    /// `SERIALIZABLE`
+    Serializable,
+}
+
+/// Where the row of a key is.
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub struct Address {
+    pub(crate) id: [u8; 16],
+    pub(crate) lock_id: i64,
+    pub(crate) scope: String,
+    pub(crate) key: IdempotencyKey,
+}
+
+impl Address {
+    pub(crate) fn new(table: &Table, scope: &Scope, key: IdempotencyKey) -> Self {
+        let id = scope.id(&key);
+        Self { id, lock_id: lock_id(table.qualified(), &id), scope: scope.text(), key }
+    }
+}
+
+/// What a request wants of its key row.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct KeyRequest {
+    pub(crate) address: Address,
+    pub(crate) fingerprint: Digest,
+    /// The TTL in seconds.
+    pub(crate) ttl_secs: u64,
+}
+
+/// What became of a reserving statement.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Reserve<Mark> {
+    /// This transaction reserved the key.
+    Fresh(Mark),
+    /// The key has a live row already.
+    Found(Found),
+    /// Another transaction holds the key.
+    InProgress,
+    /// The row went away between the conflict and the read: begin again.
+    Vanished,
+}
+
+/// A live row, as another request left it.
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub enum Found {
+    /// An answer is stored.
+    Completed(Box<KeyRow>),
+    /// A row without an answer: the handler ended its transaction itself.
+    Broken(Box<KeyRow>),
+    /// The row belongs to another scope and key with the same id.
+    Collision,
+}
+
+/// A key row, as [`Idempotency::find`](crate::Idempotency::find) shows it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct KeyRow {
+    /// The digest of the request that reserved the key.
+    pub(crate) fingerprint: Vec<u8>,
+    /// The version of the rules under which the digest was taken.
+    pub(crate) fingerprint_version: i16,
+    /// The stored answer, or `None` if the handler ended its transaction by itself and left the row without one.
+    pub response: Option<StoredResponse>,
+    /// When the key was reserved, in microseconds since 1970-01-01 UTC, by the database's clock.
+    pub created_at_micros: i64,
+    /// When the row stops counting, in microseconds since 1970-01-01 UTC, by the database's clock.
+    pub expires_at_micros: i64,
+}
+
+impl Found {
+    /// A row of this scope and key, by whether it holds an answer.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    fn of(row: KeyRow) -> Self {
+        if row.response.is_some() { Self::Completed(Box::new(row)) } else { Self::Broken(Box::new(row)) }
+    }
+}
+
+impl KeyRow {
+    /// Whether this row was left by a request with this fingerprint. A digest of another version proves nothing,
+    /// so it is refused rather than replayed.
+    pub(crate) fn is_of(&self, fingerprint: &Digest) -> bool {
+        self.fingerprint_version == crate::fingerprint::FORMAT_VERSION
+            && self.fingerprint == fingerprint.as_bytes()
+    }
+}
+
+/// The status as the table keeps it.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+fn status_number(answer: &StoredResponse) -> i16 {
+    // Three digits (RFC 9110, 15), so it always fits.
+    answer.status().as_u16().cast_signed()
+}
+
+/// What became of a completing statement.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Complete {
+    /// Exactly one row was written.
+    Recorded,
+    /// The row is gone, and the transaction is still the one that reserved it.
+    RowLost,
+    /// The transaction is no longer the one that reserved the row.
+    TransactionLost,
+}

@@ -1,0 +1,559 @@
+//! Key rows in PostgreSQL, 13 or newer.
+//!
+//! The reserving statement tries a transaction-level advisory lock and never waits for another request; the primary
+//! key decides who runs. The statements are text built once from the table's name, so their plans stay cached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Error, Executor, PgPool, Postgres, Row, SqlSafeStr, SqlStr};
+use uuid::Uuid;
+
+use super::cause::Cause;
+use super::table::IndexSchema;
+use super::{
+    Address, Complete, Found, Isolation, KeyRequest, KeyRow, Reserve, Settings, Source, Store, sealed,
+    status_number,
+};
+use crate::fingerprint::FORMAT_VERSION;
+use crate::replay::StoredResponse;
+use crate::scope::lock_id;
+
+const CREATE: &str = include_str!("../../migrations/postgres/0001_create_idempotency_keys.up.sql");
+
+/// How long a statement waits for another request's row where advisory locks are off. Below 50 ms, requests with
+/// keys of their own fail now and then while the table grows.
+const LOCK_TIMEOUT: &str = "100ms";
+
+/// How much longer than its run limit a transaction may sit idle before the server ends it: only a frozen host
+/// leaves one that long, since a run ends itself before.
+const IDLE_MARGIN: Duration = Duration::from_secs(5);
+
+/// Where a reserved row is, and the transaction that wrote it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Mark {
+    ctid: String,
+    /// The transaction's id, or the run's mark where the server has no `xmin`.
+    transaction: String,
+    created_at_micros: i64,
+}
+
+/// The statements of one table.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Statements {
+    begin: &'static str,
+    reserve: Arc<str>,
+    look_up: Arc<str>,
+    take_over: Arc<str>,
+    complete: Arc<str>,
+    current_transaction: &'static str,
+    store_failed: Arc<str>,
+    find: Arc<str>,
+    forget: Arc<str>,
+}
+
+impl sealed::Sealed for Postgres {}
+impl sealed::Sealed for PgPool {}
+
+impl Source for PgPool {
+    type Database = Postgres;
+
+    fn into_pools(self) -> PgPool {
+        self
+    }
+}
+
+impl Store for Postgres {
+    type Pools = PgPool;
+    type Statements = Statements;
+    type Mark = Mark;
+    type Lock = ();
+
+    const DEFAULT_SCHEMA: &'static str = "public";
+
+    fn statements(settings: &Settings) -> Statements {
+        let sql = Sql { table: settings.table.qualified(), settings };
+        Statements {
+            begin: match settings.isolation {
+                None => "BEGIN",
+                Some(Isolation::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED",
+                Some(Isolation::RepeatableRead) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+                Some(Isolation::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            },
+            reserve: sql.reserve().into(),
+            look_up: sql.look_up().into(),
+            take_over: sql.take_over().into(),
+            complete: sql.complete().into(),
+            current_transaction: if settings.xmin_check {
+                "SELECT pg_current_xact_id_if_assigned()::xid::text"
+            } else {
+                "SELECT current_setting('idempotency.run', true)"
+            },
+            store_failed: sql.store_failed().into(),
+            find: sql.find().into(),
+            forget: sql.forget().into(),
+        }
+    }
+
+    fn begin(statements: &Statements) -> SqlStr {
+        statements.begin.into_sql_str()
+    }
+
+    async fn migrate(pool: &PgPool, settings: &Settings) -> Result<(), Error> {
+        let table = &settings.table;
+        let script = table.migration(CREATE, IndexSchema::OfItsTable);
+        // One migration at a time: two CREATE TABLE IF NOT EXISTS at once can still collide in the catalogue.
+        let lock_id = lock_id(table.qualified(), &[0; 16]);
+        let mut transaction = pool.begin().await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock_id).execute(&mut *transaction).await?;
+        sqlx::raw_sql(AssertSqlSafe(script)).execute(&mut *transaction).await?;
+        #[expect(clippy::disallowed_methods, reason = "every statement of the transaction succeeded")]
+        transaction.commit().await
+    }
+
+    async fn check(connection: &mut PgConnection, settings: &Settings) -> Result<Option<String>, Error> {
+        check(connection, settings.table.qualified()).await
+    }
+
+    async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
+        pool.acquire().await
+    }
+
+    async fn acquire_reader(pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
+        pool.acquire().await
+    }
+
+    fn lock(_: &PgPool) {}
+
+    async fn reserve(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+    ) -> Result<Reserve<Mark>, Error> {
+        let reserved = reserving(&statements.reserve, request).fetch_optional(&mut *connection).await;
+        match reserved.map_err(Conflict::of) {
+            Ok(row) => {
+                if let Some(mark) = row.as_ref().map(mark).transpose()?.flatten() {
+                    return Ok(Reserve::Fresh(mark));
+                }
+            }
+            Err(conflict) => return conflict.outcome(),
+        }
+
+        // A statement of its own, for a newer snapshot than the one that lost.
+        let row = query(&statements.look_up)
+            .bind(Uuid::from_bytes(request.address.id))
+            .bind(request.address.lock_id)
+            .fetch_one(&mut *connection)
+            .await?;
+        let holds_lock: bool = row.try_get("holds_lock")?;
+        match (row.try_get::<Option<bool>, _>("live")?, holds_lock) {
+            (Some(true), _) => found(&row, &request.address).map(Reserve::Found),
+            (Some(false) | None, false) => Ok(Reserve::InProgress),
+            (None, true) => Ok(Reserve::Vanished),
+            (Some(false), true) => {
+                let taken = reserving(&statements.take_over, request).fetch_optional(connection).await;
+                match taken.map_err(Conflict::of) {
+                    Ok(row) => Ok(row
+                        .as_ref()
+                        .map(mark)
+                        .transpose()?
+                        .flatten()
+                        .map_or(Reserve::Vanished, Reserve::Fresh)),
+                    Err(conflict) => conflict.outcome(),
+                }
+            }
+        }
+    }
+
+    async fn complete(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+        answer: &StoredResponse,
+    ) -> Result<Complete, Error> {
+        let completed = query(&statements.complete)
+            .bind(&mark.ctid)
+            .bind(Uuid::from_bytes(request.address.id))
+            .bind(status_number(answer))
+            .bind(answer.encode_headers())
+            .bind(&answer.body()[..])
+            .bind(&mark.transaction)
+            .execute(&mut *connection)
+            .await?;
+        if completed.rows_affected() == 1 {
+            return Ok(Complete::Recorded);
+        }
+        let current: Option<String> =
+            sqlx::query_scalar(statements.current_transaction).fetch_one(connection).await?;
+        Ok(if current.as_deref() == Some(&mark.transaction) {
+            Complete::RowLost
+        } else {
+            Complete::TransactionLost
+        })
+    }
+
+    async fn is_aborted(connection: &mut PgConnection) -> Result<bool, Error> {
+        match connection.execute("SELECT 1").await {
+            Ok(_) => Ok(false),
+            Err(Error::Database(error)) if error.code().as_deref() == Some("25P02") => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn store_failed(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+        answer: &StoredResponse,
+    ) -> Result<bool, Error> {
+        let stored = reserving(&statements.store_failed, request)
+            .bind(mark.created_at_micros)
+            .bind(status_number(answer))
+            .bind(answer.encode_headers())
+            .bind(&answer.body()[..])
+            .fetch_optional(connection)
+            .await;
+        match stored {
+            Ok(row) => {
+                Ok(row.is_some_and(|row| row.try_get::<Option<bool>, _>(0).ok().flatten().unwrap_or(false)))
+            }
+            Err(error) if Cause::of(&error) == Cause::LockTimeout => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn find(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        address: &Address,
+    ) -> Result<Option<Found>, Error> {
+        let row =
+            query(&statements.find).bind(Uuid::from_bytes(address.id)).fetch_optional(connection).await?;
+        row.map(|row| found(&row, address)).transpose()
+    }
+
+    async fn forget(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        address: &Address,
+    ) -> Result<bool, Error> {
+        let forgotten = query(&statements.forget)
+            .bind(Uuid::from_bytes(address.id))
+            .bind(&address.scope)
+            .bind(address.key.as_str())
+            .execute(connection)
+            .await?;
+        Ok(forgotten.rows_affected() == 1)
+    }
+}
+
+/// The text of the statements.
+///
+/// `$1` to `$7` are the same in all that reserve: id, scope, key, fingerprint, its version, the TTL in seconds, and
+/// the advisory lock's id.
+struct Sql<'a> {
+    table: &'a str,
+    settings: &'a Settings,
+}
+
+impl Sql<'_> {
+    /// Takes the advisory lock until COMMIT or ROLLBACK without waiting for it; always had where such locks are off.
+    fn try_lock(&self, parameter: &str) -> String {
+        if self.settings.advisory_locks {
+            format!("pg_try_advisory_xact_lock({parameter}::bigint)")
+        } else {
+            format!("({parameter}::bigint IS NOT NULL)")
+        }
+    }
+
+    /// The id of the current transaction, which it is given here if it has none yet.
+    fn transaction(&self) -> &'static str {
+        if self.settings.xmin_check {
+            "pg_current_xact_id()::xid::text"
+        } else {
+            "current_setting('idempotency.run')"
+        }
+    }
+
+    /// What a reserving statement gives back: where the row is, who wrote it, when.
+    fn mark(&self) -> String {
+        format!(
+            "ctid::text AS ctid, {} AS transaction, \
+             (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_micros",
+            self.transaction()
+        )
+    }
+
+    /// The settings of a reserving transaction, as columns of one row. All of them end with the transaction.
+    ///
+    /// The idle time-out is only ever lowered, so that a shorter one of the application's stays. `lock_timeout` is
+    /// put back by [`bounded`](Self::bounded).
+    fn setup(&self) -> String {
+        let idle_limit_ms = (self.settings.run_limit + IDLE_MARGIN).as_millis();
+        let idle = format!(
+            "CASE WHEN idle = interval '0' OR idle > interval '{idle_limit_ms} milliseconds' \
+             THEN set_config('idle_in_transaction_session_timeout', '{idle_limit_ms}', true) END"
+        );
+        let run = if self.settings.xmin_check {
+            String::new()
+        } else {
+            // A setting that is local to the transaction stands in for its id: it is gone after COMMIT.
+            ", set_config('idempotency.run', $1::uuid::text, true)".to_owned()
+        };
+        format!(
+            "SELECT {idle}{run} \
+             FROM (SELECT current_setting('idle_in_transaction_session_timeout')::interval AS idle) AS session"
+        )
+    }
+
+    /// Wraps a statement that may meet another transaction's row. `body` writes, reads from `setup` and returns.
+    ///
+    /// With advisory locks it never meets one that is held for longer than a look-up takes. Without, the wait is
+    /// bounded here and the session's own bound is put back in the same statement.
+    fn bounded(&self, setup: &str, body: &str, columns: &str) -> String {
+        if self.settings.advisory_locks {
+            return format!("WITH setup AS MATERIALIZED ({setup}) {body}");
+        }
+        format!(
+            "WITH prior AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout), \
+             bound AS MATERIALIZED (SELECT set_config('lock_timeout', '{LOCK_TIMEOUT}', true) FROM prior), \
+             setup AS MATERIALIZED (SELECT s.* FROM bound, ({setup}) AS s), \
+             written AS ({body}) \
+             SELECT {columns}, set_config('lock_timeout', prior.lock_timeout, true) \
+             FROM prior LEFT JOIN written ON true"
+        )
+    }
+
+    /// One row: reserved. No row: another request holds or has the key.
+    ///
+    /// Locks: the advisory lock of the key, and the new row, both until the transaction ends.
+    fn reserve(&self) -> String {
+        let body = format!(
+            "INSERT INTO {table} (id, scope, key, fingerprint, fingerprint_version, created_at, expires_at) \
+             SELECT $1::uuid, $2::text, $3::text, $4::bytea, $5::smallint, now(), \
+                    now() + make_interval(secs => $6::double precision) \
+             FROM setup WHERE {lock} \
+             ON CONFLICT (id) DO NOTHING RETURNING {mark}",
+            table = self.table,
+            lock = self.try_lock("$7"),
+            mark = self.mark(),
+        );
+        self.bounded(&self.setup(), &body, "written.ctid, written.transaction, written.created_at_micros")
+    }
+
+    /// The row, live or not, and whether the key's advisory lock is ours. Locks nothing else.
+    fn look_up(&self) -> String {
+        format!(
+            "SELECT lock.holds_lock, k.expires_at > now() AS live, {columns} \
+             FROM (SELECT {lock} AS holds_lock) AS lock LEFT JOIN {table} AS k ON k.id = $1::uuid",
+            columns = COLUMNS,
+            lock = self.try_lock("$2"),
+            table = self.table,
+        )
+    }
+
+    /// One row: an expired row is reserved anew, every column of it. No row: another request was quicker.
+    ///
+    /// Locks the row until the transaction ends.
+    fn take_over(&self) -> String {
+        let body = format!(
+            "UPDATE {table} AS k SET scope = $2::text, key = $3::text, fingerprint = $4::bytea, \
+                    fingerprint_version = $5::smallint, response_status = NULL, response_headers = NULL, \
+                    response_body = NULL, created_at = now(), completed_at = NULL, \
+                    expires_at = now() + make_interval(secs => $6::double precision) \
+             FROM setup WHERE k.id = $1::uuid AND k.expires_at <= now() AND {lock} RETURNING {mark}",
+            table = self.table,
+            lock = self.try_lock("$7"),
+            mark = self.mark(),
+        );
+        self.bounded("SELECT 1", &body, "written.ctid, written.transaction, written.created_at_micros")
+    }
+
+    /// Exactly one row, or the transaction is not the one that reserved.
+    ///
+    /// By ctid: an index scan would take a predicate lock on a page, and unrelated SERIALIZABLE transactions would
+    /// fail by it. `xmin` is this transaction's only if it wrote the row (PostgreSQL manual, 5.5 System Columns).
+    fn complete(&self) -> String {
+        let own = if self.settings.xmin_check {
+            "xmin = pg_current_xact_id()::xid AND $6::text IS NOT NULL"
+        } else {
+            "current_setting('idempotency.run', true) = $6::text"
+        };
+        format!(
+            "UPDATE {table} SET response_status = $3::smallint, response_headers = $4::bytea, \
+                    response_body = $5::bytea, completed_at = clock_timestamp() \
+             WHERE ctid = $1::text::tid AND id = $2::uuid AND response_status IS NULL AND {own}",
+            table = self.table,
+        )
+    }
+
+    /// One row, `true`: stored. Anything else: another request came in between. A transaction of its own.
+    ///
+    /// The times are those of the reservation that was rolled back, which `$8` gives in microseconds.
+    fn store_failed(&self) -> String {
+        let body = format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, response_status, \
+                    response_headers, response_body, created_at, completed_at, expires_at) \
+             SELECT $1::uuid, $2::text, $3::text, $4::bytea, $5::smallint, $9::smallint, $10::bytea, $11::bytea, \
+                    reserved.at, clock_timestamp(), reserved.at + make_interval(secs => $6::double precision) \
+             FROM setup, (SELECT timestamptz 'epoch' + $8::bigint * interval '1 microsecond' AS at) AS reserved \
+             WHERE {lock} \
+             ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, key = excluded.key, \
+                    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, \
+                    response_status = excluded.response_status, response_headers = excluded.response_headers, \
+                    response_body = excluded.response_body, created_at = excluded.created_at, \
+                    completed_at = excluded.completed_at, expires_at = excluded.expires_at \
+             WHERE k.expires_at <= now() RETURNING true AS stored",
+            table = self.table,
+            lock = self.try_lock("$7"),
+        );
+        self.bounded("SELECT 1", &body, "written.stored")
+    }
+
+    /// The live row, for an operator or a run that lost. Locks nothing.
+    fn find(&self) -> String {
+        format!("SELECT {COLUMNS} FROM {} AS k WHERE k.id = $1::uuid AND k.expires_at > now()", self.table)
+    }
+
+    /// Locks the row; waits while its first request runs.
+    fn forget(&self) -> String {
+        format!("DELETE FROM {} WHERE id = $1::uuid AND scope = $2::text AND key = $3::text", self.table)
+    }
+}
+
+/// What a row's reader needs.
+const COLUMNS: &str = "k.scope, k.key, k.fingerprint, k.fingerprint_version, k.response_status, k.response_headers, \
+    k.response_body, (extract(epoch FROM k.created_at) * 1000000)::bigint AS created_at_micros, \
+    (extract(epoch FROM k.expires_at) * 1000000)::bigint AS expires_at_micros";
+
+fn query(sql: &Arc<str>) -> Query<'static, Postgres, PgArguments> {
+    sqlx::query(AssertSqlSafe(Arc::clone(sql)))
+}
+
+/// A statement with the seven parameters that all reserving statements share.
+fn reserving<'q>(sql: &Arc<str>, request: &'q KeyRequest) -> Query<'q, Postgres, PgArguments> {
+    // At most ten years, so exact in a double.
+    #[allow(clippy::cast_precision_loss)]
+    let ttl_secs = request.ttl_secs as f64;
+    query(sql)
+        .bind(Uuid::from_bytes(request.address.id))
+        .bind(&request.address.scope)
+        .bind(request.address.key.as_str())
+        .bind(&request.fingerprint.as_bytes()[..])
+        .bind(FORMAT_VERSION)
+        .bind(ttl_secs)
+        .bind(request.address.lock_id)
+}
+
+/// Reads what a reserving statement gave back; `None` where the bounded form reports that it wrote nothing.
+fn mark(row: &PgRow) -> Result<Option<Mark>, Error> {
+    let Some(ctid) = row.try_get::<Option<String>, _>("ctid")? else { return Ok(None) };
+    Ok(Some(Mark {
+        ctid,
+        transaction: row.try_get("transaction")?,
+        created_at_micros: row.try_get("created_at_micros")?,
+    }))
+}
+
+/// Reads a row that is live.
+fn found(row: &PgRow, address: &Address) -> Result<Found, Error> {
+    if row.try_get::<&str, _>("scope")? != address.scope
+        || row.try_get::<&str, _>("key")? != address.key.as_str()
+    {
+        return Ok(Found::Collision);
+    }
+    let fingerprint: Vec<u8> = row.try_get("fingerprint")?;
+    let response = match row.try_get::<Option<i16>, _>("response_status")? {
+        None => None,
+        Some(status) => {
+            let headers: Vec<u8> = row.try_get("response_headers")?;
+            let body: Vec<u8> = row.try_get("response_body")?;
+            Some(
+                StoredResponse::decode(status, &headers, body)
+                    .map_err(|error| Error::Decode(error.into()))?,
+            )
+        }
+    };
+    Ok(Found::of(KeyRow {
+        fingerprint,
+        fingerprint_version: row.try_get("fingerprint_version")?,
+        response,
+        created_at_micros: row.try_get("created_at_micros")?,
+        expires_at_micros: row.try_get("expires_at_micros")?,
+    }))
+}
+
+/// An error of a statement that may have met another request.
+struct Conflict(Error);
+
+impl Conflict {
+    fn of(error: Error) -> Self {
+        Self(error)
+    }
+
+    /// A lock time-out says that the other request still runs; anything else is an error.
+    fn outcome(self) -> Result<Reserve<Mark>, Error> {
+        if Cause::of(&self.0) == Cause::LockTimeout { Ok(Reserve::InProgress) } else { Err(self.0) }
+    }
+}
+
+/// What the table must be like for the guarantees to hold, each with the words for an operator.
+async fn check(connection: &mut PgConnection, table: &str) -> Result<Option<String>, Error> {
+    const CATALOGUE: &str = "
+        SELECT c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AS permanent,
+               EXISTS (SELECT FROM pg_index i
+                        WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate AND i.indisvalid
+                          AND i.indnkeyatts = 1
+                          AND i.indkey[0] = (SELECT attnum FROM pg_attribute
+                                              WHERE attrelid = c.oid AND attname = 'id')) AS keyed,
+               row_security_active(c.oid) AS secured,
+               has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+                   AND has_table_privilege(c.oid, 'UPDATE') AS allowed,
+               ARRAY(SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute
+                      WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns
+          FROM pg_class c WHERE c.oid = to_regclass($1)";
+    const EXPECTED: [&str; 11] = [
+        "id uuid",
+        "scope text",
+        "key text",
+        "fingerprint bytea",
+        "fingerprint_version smallint",
+        "response_status smallint",
+        "response_headers bytea",
+        "response_body bytea",
+        "created_at timestamp with time zone",
+        "completed_at timestamp with time zone",
+        "expires_at timestamp with time zone",
+    ];
+
+    let Some(row) = sqlx::query(CATALOGUE).bind(table).fetch_optional(connection).await? else {
+        return Ok(Some(format!(
+            "the table {table} does not exist, or this role may not see it: run `migrate()`"
+        )));
+    };
+    let columns: Vec<String> = row.try_get("columns")?;
+    if let Some(missing) = EXPECTED.iter().find(|expected| !columns.iter().any(|column| column == *expected))
+    {
+        return Ok(Some(format!("the table {table} has no column `{missing}`")));
+    }
+    let complaint = if !row.try_get::<bool, _>("permanent")? {
+        "is not a permanent table: its rows would not survive a crash together with the writes they stand for"
+    } else if !row.try_get::<bool, _>("keyed")? {
+        "has no primary key on `id` alone that is checked at once (not deferrable): two requests could both run"
+    } else if row.try_get::<bool, _>("secured")? {
+        "has row-level security that applies to this role: a hidden row would let a request run twice"
+    } else if !row.try_get::<bool, _>("allowed")? {
+        "does not grant SELECT, INSERT and UPDATE to this role"
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(format!("the table {table} {complaint}")))
+}

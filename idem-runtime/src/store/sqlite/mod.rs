@@ -1,0 +1,339 @@
+//! Key rows in SQLite, 3.37 or newer.
+//!
+//! One writer holds the file from BEGIN IMMEDIATE to COMMIT, so a duplicate of another process waits for the file and
+//! then finds the row; inside a process the map of running keys answers it at once.
+
+mod pools;
+
+use std::sync::Arc;
+
+use sqlx::pool::PoolConnection;
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Connection, Error, Row, SqlSafeStr, SqlStr, Sqlite};
+
+use self::pools::CommitLock;
+pub use self::pools::SqlitePools;
+use super::table::IndexSchema;
+use super::{
+    Address, Complete, Found, KeyRequest, KeyRow, Reserve, Settings, Source, Store, Table, sealed,
+    status_number,
+};
+use crate::fingerprint::FORMAT_VERSION;
+use crate::replay::StoredResponse;
+
+const CREATE: &str = include_str!("../../../migrations/sqlite/0001_create_idempotency_keys.up.sql");
+
+/// Where a reserved row is.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Mark {
+    rowid: i64,
+    created_at_millis: i64,
+}
+
+/// The statements of one table.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Statements {
+    reserve: Arc<str>,
+    complete: Arc<str>,
+    store_failed: Arc<str>,
+    find: Arc<str>,
+    forget: Arc<str>,
+}
+
+impl sealed::Sealed for Sqlite {}
+impl sealed::Sealed for SqlitePools {}
+
+impl Source for SqlitePools {
+    type Database = Sqlite;
+
+    fn into_pools(self) -> Self {
+        self
+    }
+}
+
+impl Store for Sqlite {
+    type Pools = SqlitePools;
+    type Statements = Statements;
+    type Mark = Mark;
+    type Lock = CommitLock;
+
+    const DEFAULT_SCHEMA: &'static str = "main";
+
+    fn statements(settings: &Settings) -> Statements {
+        let sql = Sql { table: settings.table.qualified() };
+        Statements {
+            reserve: sql.reserve().into(),
+            complete: sql.complete().into(),
+            store_failed: sql.store_failed().into(),
+            find: sql.find().into(),
+            forget: sql.forget().into(),
+        }
+    }
+
+    fn begin(_: &Statements) -> SqlStr {
+        // A transaction that reads first and writes later fails at once if another wrote in between
+        // (SQLITE_BUSY_SNAPSHOT), whatever the time-out: take the write lock from the start.
+        "BEGIN IMMEDIATE".into_sql_str()
+    }
+
+    async fn migrate(pools: &SqlitePools, settings: &Settings) -> Result<(), Error> {
+        let script = settings.table.migration(CREATE, IndexSchema::OnTheIndex);
+        let mut connection = pools.writer().acquire().await?;
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+        sqlx::raw_sql(AssertSqlSafe(script)).execute(&mut *transaction).await?;
+        #[expect(clippy::disallowed_methods, reason = "every statement of the transaction succeeded")]
+        transaction.commit().await
+    }
+
+    async fn check(connection: &mut SqliteConnection, settings: &Settings) -> Result<Option<String>, Error> {
+        check(connection, &settings.table).await
+    }
+
+    async fn acquire(pools: &SqlitePools) -> Result<PoolConnection<Sqlite>, Error> {
+        pools.writer().acquire().await
+    }
+
+    async fn acquire_reader(pools: &SqlitePools) -> Result<PoolConnection<Sqlite>, Error> {
+        pools.reader().acquire().await
+    }
+
+    fn lock(pools: &SqlitePools) -> CommitLock {
+        pools.lock()
+    }
+
+    async fn reserve(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+    ) -> Result<Reserve<Mark>, Error> {
+        let row = reserving(&statements.reserve, request)?.fetch_optional(&mut *connection).await?;
+        if let Some(row) = row {
+            return Ok(Reserve::Fresh(Mark {
+                rowid: row.try_get("rowid")?,
+                created_at_millis: row.try_get("created_at")?,
+            }));
+        }
+        let row = query(&statements.find).bind(&request.address.id[..]).fetch_optional(connection).await?;
+        row.map_or(Ok(Reserve::Vanished), |row| found(&row, &request.address).map(Reserve::Found))
+    }
+
+    async fn complete(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+        answer: &StoredResponse,
+    ) -> Result<Complete, Error> {
+        let completed = query(&statements.complete)
+            .bind(mark.rowid)
+            .bind(&request.address.id[..])
+            .bind(status_number(answer))
+            .bind(answer.encode_headers())
+            .bind(&answer.body()[..])
+            .execute(connection)
+            .await?;
+        // The commit lock let nobody commit the row, so one that is gone was rolled back or deleted.
+        Ok(if completed.rows_affected() == 1 { Complete::Recorded } else { Complete::RowLost })
+    }
+
+    async fn is_aborted(_: &mut SqliteConnection) -> Result<bool, Error> {
+        // A failed statement is undone by itself and leaves the transaction usable.
+        Ok(false)
+    }
+
+    async fn store_failed(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+        answer: &StoredResponse,
+    ) -> Result<bool, Error> {
+        let stored = reserving(&statements.store_failed, request)?
+            .bind(mark.created_at_millis)
+            .bind(status_number(answer))
+            .bind(answer.encode_headers())
+            .bind(&answer.body()[..])
+            .fetch_optional(connection)
+            .await?;
+        Ok(stored.is_some())
+    }
+
+    async fn find(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        address: &Address,
+    ) -> Result<Option<Found>, Error> {
+        let row = query(&statements.find).bind(&address.id[..]).fetch_optional(connection).await?;
+        row.map(|row| found(&row, address)).transpose()
+    }
+
+    async fn forget(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        address: &Address,
+    ) -> Result<bool, Error> {
+        let forgotten = query(&statements.forget)
+            .bind(&address.id[..])
+            .bind(&address.scope)
+            .bind(address.key.as_str())
+            .execute(connection)
+            .await?;
+        Ok(forgotten.rows_affected() == 1)
+    }
+}
+
+/// Milliseconds since 1970-01-01 UTC by SQLite's clock, which stands still within a statement.
+const NOW: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)";
+
+/// The text of the statements.
+///
+/// `?1` to `?6` are the same in all that reserve: id, scope, key, fingerprint, its version, the TTL in milliseconds.
+struct Sql<'a> {
+    table: &'a str,
+}
+
+impl Sql<'_> {
+    /// One row: reserved, in place of an expired row if there was one. No row: a live row is there.
+    ///
+    /// The transaction holds the file's write lock already.
+    fn reserve(&self) -> String {
+        format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, created_at, expires_at) \
+             SELECT ?1, ?2, ?3, ?4, ?5, clock.now, clock.now + ?6 FROM (SELECT {NOW} AS now) AS clock WHERE true \
+             ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, key = excluded.key, \
+                    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, \
+                    response_status = NULL, response_headers = NULL, response_body = NULL, \
+                    created_at = excluded.created_at, completed_at = NULL, expires_at = excluded.expires_at \
+             WHERE k.expires_at <= {NOW} RETURNING rowid, created_at",
+            table = self.table,
+        )
+    }
+
+    /// Exactly one row, or the row that was reserved is gone.
+    fn complete(&self) -> String {
+        format!(
+            "UPDATE {} SET response_status = ?3, response_headers = ?4, response_body = ?5, completed_at = {NOW} \
+             WHERE rowid = ?1 AND id = ?2 AND response_status IS NULL",
+            self.table,
+        )
+    }
+
+    /// One row: stored. No row: another request came in between. A transaction of its own.
+    ///
+    /// The times are those of the reservation that was rolled back, which `?7` gives.
+    fn store_failed(&self) -> String {
+        format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, response_status, \
+                    response_headers, response_body, created_at, completed_at, expires_at) \
+             SELECT ?1, ?2, ?3, ?4, ?5, ?8, ?9, ?10, ?7, {NOW}, ?7 + ?6 WHERE true \
+             ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, key = excluded.key, \
+                    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, \
+                    response_status = excluded.response_status, response_headers = excluded.response_headers, \
+                    response_body = excluded.response_body, created_at = excluded.created_at, \
+                    completed_at = excluded.completed_at, expires_at = excluded.expires_at \
+             WHERE k.expires_at <= {NOW} RETURNING true AS stored",
+            table = self.table,
+        )
+    }
+
+    /// The live row, for an operator or a run that lost.
+    fn find(&self) -> String {
+        format!(
+            "SELECT scope, key, fingerprint, fingerprint_version, response_status, response_headers, response_body, \
+                    created_at, expires_at \
+             FROM {} WHERE id = ?1 AND expires_at > {NOW}",
+            self.table
+        )
+    }
+
+    fn forget(&self) -> String {
+        format!("DELETE FROM {} WHERE id = ?1 AND scope = ?2 AND key = ?3", self.table)
+    }
+}
+
+fn query(sql: &Arc<str>) -> Query<'static, Sqlite, SqliteArguments> {
+    sqlx::query(AssertSqlSafe(Arc::clone(sql)))
+}
+
+/// A statement with the six parameters that all reserving statements share.
+fn reserving<'q>(
+    sql: &Arc<str>,
+    request: &'q KeyRequest,
+) -> Result<Query<'q, Sqlite, SqliteArguments>, Error> {
+    let ttl_millis = i64::try_from(request.ttl_secs)
+        .ok()
+        .and_then(|secs| secs.checked_mul(1000))
+        .ok_or_else(|| Error::InvalidArgument("the TTL is out of range".to_owned()))?;
+    Ok(query(sql)
+        .bind(&request.address.id[..])
+        .bind(&request.address.scope)
+        .bind(request.address.key.as_str())
+        .bind(&request.fingerprint.as_bytes()[..])
+        .bind(FORMAT_VERSION)
+        .bind(ttl_millis))
+}
+
+/// Reads a row that is live.
+fn found(row: &SqliteRow, address: &Address) -> Result<Found, Error> {
+    if row.try_get::<&str, _>("scope")? != address.scope
+        || row.try_get::<&str, _>("key")? != address.key.as_str()
+    {
+        return Ok(Found::Collision);
+    }
+    let response = match row.try_get::<Option<i16>, _>("response_status")? {
+        None => None,
+        Some(status) => {
+            let headers: Vec<u8> = row.try_get("response_headers")?;
+            let body: Vec<u8> = row.try_get("response_body")?;
+            Some(
+                StoredResponse::decode(status, &headers, body)
+                    .map_err(|error| Error::Decode(error.into()))?,
+            )
+        }
+    };
+    Ok(Found::of(KeyRow {
+        fingerprint: row.try_get("fingerprint")?,
+        fingerprint_version: row.try_get("fingerprint_version")?,
+        response,
+        created_at_micros: row.try_get::<i64, _>("created_at")?.saturating_mul(1000),
+        expires_at_micros: row.try_get::<i64, _>("expires_at")?.saturating_mul(1000),
+    }))
+}
+
+/// What the table must be like for the guarantees to hold, each with the words for an operator.
+async fn check(connection: &mut SqliteConnection, table: &Table) -> Result<Option<String>, Error> {
+    const EXPECTED: [&str; 11] = [
+        "id",
+        "scope",
+        "key",
+        "fingerprint",
+        "fingerprint_version",
+        "response_status",
+        "response_headers",
+        "response_body",
+        "created_at",
+        "completed_at",
+        "expires_at",
+    ];
+
+    let columns: Vec<(String, i64)> = sqlx::query_as("SELECT name, pk FROM pragma_table_info(?1, ?2)")
+        .bind(table.name())
+        .bind(table.schema())
+        .fetch_all(connection)
+        .await?;
+    let name = table.qualified();
+    if columns.is_empty() {
+        return Ok(Some(format!("the table {name} does not exist: run `migrate()`")));
+    }
+    if let Some(missing) =
+        EXPECTED.iter().find(|expected| !columns.iter().any(|(column, _)| column == *expected))
+    {
+        return Ok(Some(format!("the table {name} has no column `{missing}`")));
+    }
+    let keyed = columns.iter().all(|(column, position)| (*position > 0) == (column == "id"));
+    Ok((!keyed)
+        .then(|| format!("the table {name} has no primary key on `id` alone: two requests could both run")))
+}

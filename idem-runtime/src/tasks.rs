@@ -1,0 +1,72 @@
+//! The tasks that do the work from BEGIN to COMMIT.
+
+use std::future::Future;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::Instrument as _;
+use tracing::instrument::WithSubscriber as _;
+
+use crate::held::END_LIMIT;
+
+/// The running tasks of one engine.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tasks(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    tracker: TaskTracker,
+    stop: CancellationToken,
+    is_draining: AtomicBool,
+}
+
+impl Tasks {
+    /// Counts a request as running before its task is there; `None` once the engine drains.
+    pub(crate) fn admit(&self) -> Option<TaskTrackerToken> {
+        // Counted before the look at the flag, so that a drain either sees this request or refuses it.
+        let token = self.0.tracker.token();
+        (!self.0.is_draining.load(Ordering::SeqCst)).then_some(token)
+    }
+
+    /// Runs `work` to its end, whatever becomes of the caller.
+    ///
+    /// `None` if a drain or the runtime's shutdown dropped it: then nobody knows its outcome. A panic of `work` goes
+    /// on in the caller, where a layer such as `CatchPanicLayer` expects it.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: dropped, `work` goes on in its task.
+    pub(crate) async fn run<F, T>(&self, work: F) -> Option<T>
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let stop = self.0.stop.clone();
+        let work = stop.run_until_cancelled_owned(work);
+        match self.0.tracker.spawn(work.in_current_span().with_current_subscriber()).await {
+            Ok(finished) => finished,
+            Err(stopped) => match stopped.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_cancelled) => None,
+            },
+        }
+    }
+
+    /// Refuses new requests, waits up to `limit` for the running ones and drops the rest. Gives the number dropped.
+    pub(crate) async fn drain(&self, limit: Duration) -> usize {
+        self.0.is_draining.store(true, Ordering::SeqCst);
+        self.0.tracker.close();
+        if tokio::time::timeout(limit, self.0.tracker.wait()).await.is_ok() {
+            return 0;
+        }
+        let dropped = self.0.tracker.len();
+        self.0.stop.cancel();
+        // A dropped run closes its connection, which rolls its transaction back; that takes a moment.
+        drop(tokio::time::timeout(END_LIMIT, self.0.tracker.wait()).await);
+        dropped
+    }
+}

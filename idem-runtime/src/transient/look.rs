@@ -1,0 +1,232 @@
+//! A look at a handler's value that asks nothing of its type: the most telling trait it has is used.
+//!
+//! One method name, five traits, each implemented for one reference less than the one before. A call of
+//! `look` on `&&&&&Look(&value)` takes the first that fits, because method look-up tries the receiver as
+//! written before it takes a reference away. So a type without any of these traits compiles too, and no error
+//! speaks of them.
+
+use std::error::Error;
+
+use super::{Transient, is_transient};
+use crate::outcome::Verdict;
+
+/// The value that a handler returned.
+#[derive(Debug)]
+pub struct Look<'a, T>(pub &'a T);
+
+/// First: a `Result` whose error implements [`Transient`].
+pub trait AtTransient {
+    /// What the value shows.
+    fn look(&self) -> Verdict;
+}
+
+/// Second: a `Result` whose error is a [`std::error::Error`].
+pub trait AtError {
+    /// What the value shows.
+    fn look(&self) -> Verdict;
+}
+
+/// Third: a `Result` whose error lends one, as `anyhow::Error` and boxed errors do.
+pub trait AtAnyhow {
+    /// What the value shows.
+    fn look(&self) -> Verdict;
+}
+
+/// Fourth: any other `Result`.
+pub trait AtResult {
+    /// What the value shows.
+    fn look(&self) -> Verdict;
+}
+
+/// Last: anything.
+pub trait AtAny {
+    /// What the value shows.
+    fn look(&self) -> Verdict;
+}
+
+impl<T, E: Transient> AtTransient for &&&&Look<'_, Result<T, E>> {
+    fn look(&self) -> Verdict {
+        verdict(self.0, Transient::is_transient)
+    }
+}
+
+impl<T, E: Error + 'static> AtError for &&&Look<'_, Result<T, E>> {
+    fn look(&self) -> Verdict {
+        verdict(self.0, |error| is_transient(error))
+    }
+}
+
+impl<T, E: AsRef<dyn Error + Send + Sync>> AtAnyhow for &&Look<'_, Result<T, E>> {
+    fn look(&self) -> Verdict {
+        verdict(self.0, |error| is_transient(error.as_ref()))
+    }
+}
+
+impl<T, E> AtResult for &Look<'_, Result<T, E>> {
+    fn look(&self) -> Verdict {
+        if self.0.is_ok() { Verdict::Ok } else { Verdict::Unknown }
+    }
+}
+
+impl<R> AtAny for Look<'_, R> {
+    fn look(&self) -> Verdict {
+        Verdict::Plain
+    }
+}
+
+fn verdict<T, E>(result: &Result<T, E>, is_transient: impl FnOnce(&E) -> bool) -> Verdict {
+    match result {
+        Ok(_) => Verdict::Ok,
+        Err(error) if is_transient(error) => Verdict::Transient,
+        Err(_) => Verdict::Looked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::fmt;
+
+    use http::{Response, StatusCode};
+
+    use super::{AtAny as _, AtAnyhow as _, AtError as _, AtResult as _, AtTransient as _, Look};
+    use crate::outcome::Verdict;
+    use crate::transient::Transient;
+
+    /// As the expansion writes it. A macro, for a function would fix the type before the look.
+    macro_rules! look {
+        ($value:expr) => {{
+            let value = $value;
+            (&&&&&Look(&value)).look()
+        }};
+    }
+
+    type Answer<E> = Result<StatusCode, E>;
+
+    /// Knows by itself, and is an error whose source says the opposite.
+    #[derive(Debug)]
+    struct Knowing {
+        transient: bool,
+        source: sqlx::Error,
+    }
+
+    impl fmt::Display for Knowing {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("knowing")
+        }
+    }
+
+    impl Error for Knowing {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.source)
+        }
+    }
+
+    impl Transient for Knowing {
+        fn is_transient(&self) -> bool {
+            self.transient
+        }
+    }
+
+    /// What `#[error("..")] Db(#[from] sqlx::Error)` of thiserror makes.
+    #[derive(Debug)]
+    enum Wrapping {
+        Db(sqlx::Error),
+        Declined,
+    }
+
+    impl fmt::Display for Wrapping {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("wrapping")
+        }
+    }
+
+    impl Error for Wrapping {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            match self {
+                Self::Db(error) => Some(error),
+                Self::Declined => None,
+            }
+        }
+    }
+
+    /// What a newtype over `anyhow::Error` with `AsRef` makes: not an error itself.
+    struct Lending(Box<dyn Error + Send + Sync>);
+
+    impl AsRef<dyn Error + Send + Sync> for Lending {
+        fn as_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
+            self.0.as_ref()
+        }
+    }
+
+    /// axum's own example of an error type: nothing can be asked of it.
+    struct Opaque(#[expect(dead_code, reason = "it is not looked into")] sqlx::Error);
+
+    #[test]
+    fn a_type_that_knows_has_the_last_word() {
+        let answer = |transient, source| look!(Answer::<Knowing>::Err(Knowing { transient, source }));
+
+        assert_eq!(answer(true, sqlx::Error::RowNotFound), Verdict::Transient);
+        assert_eq!(answer(false, sqlx::Error::PoolTimedOut), Verdict::Looked);
+        assert_eq!(look!(Answer::<Knowing>::Ok(StatusCode::OK)), Verdict::Ok);
+    }
+
+    #[test]
+    fn an_error_is_looked_into() {
+        let answer = |error| look!(Answer::<Wrapping>::Err(error));
+
+        assert_eq!(answer(Wrapping::Db(sqlx::Error::PoolTimedOut)), Verdict::Transient);
+        assert_eq!(answer(Wrapping::Db(sqlx::Error::RowNotFound)), Verdict::Looked);
+        assert_eq!(answer(Wrapping::Declined), Verdict::Looked);
+        assert_eq!(look!(Answer::<Wrapping>::Ok(StatusCode::OK)), Verdict::Ok);
+        assert_eq!(look!(sqlx::Result::<()>::Err(sqlx::Error::PoolClosed)), Verdict::Transient);
+    }
+
+    #[test]
+    fn what_lends_an_error_is_looked_into() {
+        let answer = |error: sqlx::Error| look!(Answer::<Lending>::Err(Lending(error.into())));
+        let boxed = |error: sqlx::Error| look!(Answer::<Box<dyn Error + Send + Sync>>::Err(error.into()));
+
+        assert_eq!(answer(sqlx::Error::WorkerCrashed), Verdict::Transient);
+        assert_eq!(answer(sqlx::Error::RowNotFound), Verdict::Looked);
+        assert_eq!(boxed(sqlx::Error::WorkerCrashed), Verdict::Transient);
+        assert_eq!(boxed(sqlx::Error::RowNotFound), Verdict::Looked);
+        assert_eq!(look!(Answer::<Lending>::Ok(StatusCode::OK)), Verdict::Ok);
+    }
+
+    #[test]
+    fn an_err_of_another_type_is_unknown() {
+        assert_eq!(look!(Answer::<String>::Err(sqlx::Error::PoolClosed.to_string())), Verdict::Unknown);
+        assert_eq!(
+            look!(Answer::<(StatusCode, String)>::Err((StatusCode::CONFLICT, String::new()))),
+            Verdict::Unknown
+        );
+        assert_eq!(look!(Answer::<StatusCode>::Err(StatusCode::CONFLICT)), Verdict::Unknown);
+        assert_eq!(look!(Answer::<Response<()>>::Err(Response::new(()))), Verdict::Unknown);
+        assert_eq!(look!(Answer::<Opaque>::Err(Opaque(sqlx::Error::PoolClosed))), Verdict::Unknown);
+        assert_eq!(look!(Answer::<String>::Ok(StatusCode::OK)), Verdict::Ok);
+    }
+
+    #[test]
+    fn what_is_no_result_is_plain() {
+        fn hidden() -> impl Sized {
+            Answer::<sqlx::Error>::Err(sqlx::Error::PoolClosed)
+        }
+
+        assert_eq!(look!(StatusCode::INTERNAL_SERVER_ERROR), Verdict::Plain);
+        assert_eq!(look!(()), Verdict::Plain);
+        assert_eq!(look!(Some(sqlx::Error::PoolClosed)), Verdict::Plain);
+        assert_eq!(look!(sqlx::Error::PoolClosed), Verdict::Plain);
+        assert_eq!(look!(hidden()), Verdict::Plain);
+    }
+
+    #[test]
+    fn a_bound_on_a_generic_error_is_used() {
+        fn look_at<E: Error + 'static>(error: E) -> Verdict {
+            look!(Answer::<E>::Err(error))
+        }
+
+        assert_eq!(look_at(Wrapping::Db(sqlx::Error::PoolTimedOut)), Verdict::Transient);
+        assert_eq!(look_at(Wrapping::Declined), Verdict::Looked);
+    }
+}

@@ -1,0 +1,31 @@
+//! The transaction that a handler takes by `&mut`.
+
+use sqlx::Transaction;
+
+use crate::store::Store;
+
+/// A type whose `&mut` is the handler's transaction: [`sqlx::Transaction`], or the connection inside it.
+///
+/// Implemented for every lifetime of a transaction, so that the bound never meets one in a future's type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a transaction",
+    label = "expected `sqlx::Transaction<'_, DB>` or a connection such as `PgConnection`"
+)]
+pub trait Tx {
+    /// The database.
+    type Db: Store;
+}
+
+impl<DB: Store> Tx for Transaction<'_, DB> {
+    type Db = DB;
+}
+
+#[cfg(feature = "postgres")]
+impl Tx for sqlx::PgConnection {
+    type Db = sqlx::Postgres;
+}
+
+#[cfg(feature = "sqlite")]
+impl Tx for sqlx::SqliteConnection {
+    type Db = sqlx::Sqlite;
+}
