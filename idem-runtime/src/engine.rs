@@ -238,30 +238,33 @@ pub struct Attempt<'h, DB: Store> {
     pub(crate) mark: Option<DB::Mark>,
 }
 
-/// Lends the transaction to the handler, as the type it asks for.
+/// A database whose attempts lend the handler an `A`.
+///
+/// The database's trait, and not the attempt's: where the handler's type is no transaction there is no database
+/// either, and rustc has nothing to add to what [`Tx`](crate::tx::Tx) says.
 #[doc(hidden)]
-pub trait Lends<A> {
+pub trait Lends<'h, A>: Store {
     /// The transaction, or the connection inside it.
-    fn lend(&mut self) -> &mut A;
+    fn lend<'a>(attempt: &'a mut Attempt<'h, Self>) -> &'a mut A;
 }
 
-impl<'h, DB: Store> Lends<Transaction<'h, DB>> for Attempt<'h, DB> {
-    fn lend(&mut self) -> &mut Transaction<'h, DB> {
-        &mut self.tx
+impl<'h, DB: Store> Lends<'h, Transaction<'h, DB>> for DB {
+    fn lend<'a>(attempt: &'a mut Attempt<'h, DB>) -> &'a mut Transaction<'h, DB> {
+        &mut attempt.tx
     }
 }
 
 #[cfg(feature = "postgres")]
-impl Lends<sqlx::PgConnection> for Attempt<'_, sqlx::Postgres> {
-    fn lend(&mut self) -> &mut sqlx::PgConnection {
-        &mut self.tx
+impl<'h> Lends<'h, sqlx::PgConnection> for sqlx::Postgres {
+    fn lend<'a>(attempt: &'a mut Attempt<'h, Self>) -> &'a mut sqlx::PgConnection {
+        &mut attempt.tx
     }
 }
 
 #[cfg(feature = "sqlite")]
-impl Lends<sqlx::SqliteConnection> for Attempt<'_, sqlx::Sqlite> {
-    fn lend(&mut self) -> &mut sqlx::SqliteConnection {
-        &mut self.tx
+impl<'h> Lends<'h, sqlx::SqliteConnection> for sqlx::Sqlite {
+    fn lend<'a>(attempt: &'a mut Attempt<'h, Self>) -> &'a mut sqlx::SqliteConnection {
+        &mut attempt.tx
     }
 }
 
