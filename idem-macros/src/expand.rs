@@ -96,8 +96,11 @@ impl Lowering<'_> {
     }
 
     /// `Guard<Db, NoPolicy>`; what is missing for it is shown at the transaction.
+    ///
+    /// The same place as the projection in it: rustc finds a type that is no transaction in both, and reports
+    /// it once.
     fn guard(&self) -> TokenStream {
-        let (start, end) = ends(&self.transaction.written);
+        let (start, end) = ends(&self.transaction.referent);
         let root = self.runtime().root(start);
         let policy_root = self.runtime().root(end);
         let database = self.database();
@@ -134,29 +137,26 @@ impl Lowering<'_> {
         let answer = self.answer(&verdict, &value);
         // "not Send" is said of the function.
         let at = site(sig.ident.span());
-        // What `reserve` gives back borrows the connection until its end is known, so the answer, which takes
-        // the connection back, is awaited outside.
         let work = quote! {{
-            let #ended = 'run: {
-                let mut #attempt = match #run.reserve(&mut #held).await {
-                    #p::Reserved::Run(#attempt) => #attempt,
-                    #p::Reserved::Ended(#ended) => break 'run #ended,
-                };
-                let #outcome = match #p::execute(#attempt.run_limit(), #handler).await {
-                    #p::Result::Ok(#value) => {
-                        let #verdict = {
-                            #[allow(unused_imports)]
-                            use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                            (&&&&&#p::Look(&#value)).look()
-                        };
-                        #answer
+            let #ended = match #run.reserve(&mut #held).await {
+                #p::Reserved::Run(mut #attempt) => {
+                    let #outcome = match #p::execute(#attempt.run_limit(), #handler).await {
+                        #p::Result::Ok(#value) => {
+                            let #verdict = {
+                                #[allow(unused_imports)]
+                                use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                                (&&&&&#p::Look(&#value)).look()
+                            };
+                            #answer
+                        }
+                        #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
+                    };
+                    match #attempt.record(#outcome).await {
+                        #p::Recorded::Commit(#commit) => #commit.finalize().await,
+                        #p::Recorded::Ended(#ended) => #ended,
                     }
-                    #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
-                };
-                match #attempt.record(#outcome).await {
-                    #p::Recorded::Commit(#commit) => #commit.finalize().await,
-                    #p::Recorded::Ended(#ended) => #ended,
                 }
+                #p::Reserved::Ended(#ended) => #ended,
             };
             #ended.answer(#held).await
         }};
@@ -198,7 +198,9 @@ impl Lowering<'_> {
             Role::Compared if self.scope.is_whole(index, argument) => return None,
             Role::Compared => {
                 let turbofish = (!known::has_impl(ty)).then(|| quote_spanned!(at=> ::<#ty>));
-                quote_spanned!(at=> #call.fingerprint #turbofish (&#name);)
+                // Exactly the place of the type, or else rustc labels the call as well.
+                let fingerprint = Ident::new("fingerprint", ends(ty).0);
+                quote_spanned!(at=> #call.#fingerprint #turbofish (&#name);)
             }
             Role::Skipped => {
                 let p = self.runtime().private(at);
@@ -224,30 +226,36 @@ impl Lowering<'_> {
         let Argument { name, pat, .. } = self.handler.arguments.get(*argument)?;
         let call = local("call");
         let at = site(binding.span());
+        // Exactly the place of the value, or else rustc labels the call as well.
+        let scope = |span| Ident::new("scope", span);
 
         // A name that starts with `_` would be reported as used, though not by the author.
         let renamed = Ident::new("value", at);
         let local = if binding.to_string().starts_with('_') { &renamed } else { binding };
         let pat = pattern::only(pat, binding, local);
 
-        let reference = if steps.is_empty() {
+        let (scope, reference) = if steps.is_empty() {
             // The caret is on the binding, which is the value.
-            quote!(#local)
+            (scope(local.span()), quote!(#local))
         } else {
             // The caret is on the text, which names the part of it.
             let at = site(*span);
             let head = Ident::new(&local.to_string(), local.span().located_at(*span));
             let steps = steps.iter().map(|step| match step {
-                Step::Field(name) => quote_spanned!(at=> .#name),
+                Step::Field(name) => {
+                    // Generated, or else rustc offers to replace the whole text by a name that is near.
+                    let name = respanned(name, at);
+                    quote_spanned!(at=> .#name)
+                }
                 Step::Index(index) => {
                     let index = Index { index: *index, span: at };
                     quote_spanned!(at=> .#index)
                 }
                 Step::Call(method) => quote_spanned!(at=> .#method()),
             });
-            quote_spanned!(at=> &#head #(#steps)*)
+            (scope(at), quote_spanned!(at=> &#head #(#steps)*))
         };
-        Some(quote_spanned!(at=> { let #pat = &#name; #call.scope(#label, #reference); }))
+        Some(quote_spanned!(at=> { let #pat = &#name; #call.#scope(#label, #reference); }))
     }
 
     /// The call of the handler, its arguments in source order.
@@ -275,25 +283,21 @@ impl Lowering<'_> {
 
     /// The handler's value as an outcome; the caret of a type that is no answer is on the return type.
     fn answer(&self, verdict: &Ident, value: &Ident) -> TokenStream {
-        match &self.handler.function.sig.output {
-            ReturnType::Type(_, ty)
-                if !known::has_impl(ty) && !matches!(known::peeled(ty), Type::Never(_)) =>
-            {
-                let at = site(ends(ty).0);
-                let p = self.runtime().private(at);
-                let ty = to_inferred(ty);
-                quote_spanned!(at=> #p::outcome::<#ty>(#verdict, #value))
-            }
+        let (turbofish, at) = match &self.handler.function.sig.output {
+            ReturnType::Default => (None, Span::mixed_site()),
             ReturnType::Type(_, ty) => {
                 let at = site(ends(ty).0);
-                let p = self.runtime().private(at);
-                quote_spanned!(at=> #p::outcome(#verdict, #value))
+                // An open type cannot be named, and `!` not yet.
+                let is_named = !known::has_impl(ty) && !matches!(known::peeled(ty), Type::Never(_));
+                let ty = to_inferred(ty);
+                (is_named.then(|| quote_spanned!(at=> ::<#ty>)), at)
             }
-            ReturnType::Default => {
-                let p = self.runtime().private(Span::mixed_site());
-                quote!(#p::outcome(#verdict, #value))
-            }
+        };
+        let p = self.runtime().private(at);
+        if self.handler.is_stream {
+            return quote!({ ::core::mem::drop(#value); #p::outcome(#verdict, ()) });
         }
+        quote_spanned!(at=> #p::outcome #turbofish (#verdict, #value))
     }
 
     fn arguments(&self) -> impl Iterator<Item = (usize, &Argument)> {
@@ -316,6 +320,13 @@ impl Lowering<'_> {
 /// A name of our own.
 fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
+}
+
+/// The name in another place.
+fn respanned(name: &Ident, span: Span) -> Ident {
+    let mut name = name.clone();
+    name.set_span(span);
+    name
 }
 
 /// The author's `async`, or one in the place where it is missing.

@@ -1,7 +1,7 @@
 //! The function as a model: the transaction, the inputs, the names they bind.
 
 use proc_macro2::Ident;
-use quote::{ToTokens, format_ident};
+use quote::format_ident;
 use syn::visit::{self, Visit};
 use syn::visit_mut::VisitMut;
 use syn::{FnArg, Lifetime, PatType, ReturnType, Safety, Signature, Type, TypeReference};
@@ -25,6 +25,8 @@ pub(crate) struct Handler {
     pub(crate) arguments: Vec<Argument>,
     /// Nothing, if a mistake leaves no expansion; the function is then given back.
     pub(crate) transaction: Option<Transaction>,
+    /// Whether the answer was reported, so that rustc is not to be asked about it.
+    pub(crate) is_stream: bool,
 }
 
 /// The argument that the handler writes through.
@@ -49,8 +51,7 @@ pub(crate) fn model(mut function: Function, mistakes: &mut Mistakes) -> Handler 
         }
     }
 
-    let found = find_transaction(&function.sig, &written, mistakes);
-    let at = found.as_ref().map(|(index, _)| *index);
+    let (at, transaction) = find_transaction(&function.sig, &written, mistakes);
     let mut arguments: Vec<Argument> = Vec::new();
     for (index, (argument, marks)) in written.into_iter().enumerate() {
         let role = if at == Some(index) {
@@ -64,8 +65,8 @@ pub(crate) fn model(mut function: Function, mistakes: &mut Mistakes) -> Handler 
     }
     check_count(&arguments, mistakes);
 
-    let transaction = found.map(|(_, transaction)| transaction).filter(|_| can_expand);
-    Handler { function, arguments, transaction }
+    let is_stream = known::streaming_answer(&function.sig.output).is_some();
+    Handler { function, arguments, transaction: transaction.filter(|_| can_expand), is_stream }
 }
 
 /// Judges what is not an argument; tells whether there is an expansion.
@@ -104,16 +105,16 @@ fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
     can_expand
 }
 
-/// Finds the one argument taken by `&mut`.
+/// Finds the one argument taken by `&mut`, and judges it.
 fn find_transaction(
     sig: &Signature,
     arguments: &[(PatType, Marks)],
     mistakes: &mut Mistakes,
-) -> Option<(usize, Transaction)> {
+) -> (Option<usize>, Option<Transaction>) {
     let types = || arguments.iter().map(|(argument, _)| &*argument.ty).enumerate();
     let lent = types().find_map(|(index, ty)| as_mutable(ty).map(|reference| (index, ty, reference)));
     if let Some((index, written, reference)) = lent {
-        return judge_lent(written, reference, mistakes).map(|transaction| (index, transaction));
+        return (Some(index), judge_lent(written, reference, mistakes));
     }
 
     let given = types().find_map(|(index, ty)| match peeled(ty) {
@@ -130,14 +131,14 @@ fn find_transaction(
             .add(Mistake::on(written, message).help(
                 "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails",
             ));
-        return Some((index, transaction(written, referent, false)));
+        return (Some(index), Some(transaction(written, referent, false)));
     }
 
     mistakes.add(
         Mistake::on(&sig.ident, "an `#[idempotent]` handler must take the transaction it runs in")
             .help("add the argument `tx: &mut sqlx::PgConnection`"),
     );
-    None
+    (None, None)
 }
 
 /// Whether the type is a transaction at all is left to a trait; this is about the borrow.
@@ -176,12 +177,12 @@ fn transaction(written: &Type, referent: &Type, is_lent: bool) -> Transaction {
 /// The role of an argument that is not the transaction.
 fn role(ty: &Type, marks: &Marks, mistakes: &mut Mistakes) -> Role {
     if let Type::Reference(reference) = peeled(ty) {
-        let mistake = if reference.mutability.is_some() {
+        mistakes.add(if reference.mutability.is_some() {
             Mistake::on(ty, "a second argument is taken by `&mut`, which only the transaction is")
+                .help("remove it, or take it by value")
         } else {
-            Mistake::on(ty, "an extractor is taken by value")
-        };
-        mistakes.add(mistake.help(format!("write `{}`", reference.elem.to_token_stream())));
+            Mistake::on(ty, "an extractor is taken by value").help("remove the `&`")
+        });
         return Role::Unfit;
     }
     let role = marks.role();
