@@ -1,0 +1,11 @@
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+struct Order;
+
+#[idempotent(scope = "endpoint")]
+async fn create(_tx: &mut PgConnection, body: String) -> Result<Order, String> {
+    Err(body)
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use idem_runtime::Inert;
+
+#[derive(Inert)]
+struct AppState {
+    name: String,
+    pool: sqlx::PgPool,
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use idem_runtime::Inert;
+
+#[derive(Inert)]
+union AppState {
+    number: u64,
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use idem_runtime::idempotent;
+
+#[idempotent(scope = "endpoint")]
+struct Orders;
+
+fn main() {}
