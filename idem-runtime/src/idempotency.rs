@@ -10,6 +10,7 @@ use crate::builder::{Builder, HttpSettings};
 use crate::error::Error;
 #[cfg(feature = "axum")]
 use crate::in_process::InProcess;
+use crate::inert::Inert;
 use crate::key::IdempotencyKey;
 use crate::scope::Scope;
 use crate::store::{Address, Found, KeyRow, Settings, Source, Store};
@@ -155,6 +156,9 @@ impl<DB: Store> Clone for Idempotency<DB> {
         Self(Arc::clone(&self.0))
     }
 }
+
+/// It writes key rows only, and those of a run in the run's own transaction.
+impl<DB: Store> Inert for Idempotency<DB> {}
 
 impl<DB: Store> fmt::Debug for Idempotency<DB> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

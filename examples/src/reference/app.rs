@@ -84,7 +84,9 @@ where
         .route("/counters/{id}", put(accounts::count::<DB>))
         .route(
             "/things",
-            post(things::create_thing::<DB>).patch(things::rename_things::<DB>).get(things::count_things::<DB>),
+            post(things::create_thing::<DB>)
+                .patch(things::rename_things::<DB>)
+                .get(things::count_things::<DB>),
         )
         .route("/things/{id}", delete(things::delete_thing::<DB>))
         .route("/gate", post(control::open_gate).get(control::await_arrivals))

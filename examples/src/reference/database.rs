@@ -56,6 +56,17 @@ pub trait Database: Store {
     }
 }
 
+/// A query with its values bound in order.
+macro_rules! bind {
+    ($sql:expr, $values:expr) => {
+        $values.iter().fold(sqlx::query($sql), |query, value| match *value {
+            Value::Int(number) => query.bind(number),
+            Value::Text(text) => query.bind(text.to_owned()),
+            Value::Maybe(text) => query.bind(text.map(str::to_owned)),
+        })
+    };
+}
+
 /// Implements [`Database`] with the same functions for two databases whose sqlx types share no trait that
 /// says "binds integers and text".
 macro_rules! database {
@@ -93,18 +104,6 @@ macro_rules! database {
         }
     };
 }
-
-/// A query with its values bound in order.
-macro_rules! bind {
-    ($sql:expr, $values:expr) => {
-        $values.iter().fold(sqlx::query($sql), |query, value| match *value {
-            Value::Int(number) => query.bind(number),
-            Value::Text(text) => query.bind(text.to_owned()),
-            Value::Maybe(text) => query.bind(text.map(str::to_owned)),
-        })
-    };
-}
-use bind;
 
 database!(
     sqlx::Postgres,

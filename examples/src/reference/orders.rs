@@ -48,17 +48,14 @@ pub async fn insert_order<DB: Database>(
     tenant: &TenantId,
     order: &NewOrder,
 ) -> Result<Order, AppError> {
-    let inserted = DB::integer(
-        connection,
-        "INSERT INTO orders (tenant, item, qty, order_no) VALUES ($1, $2, $3, $4) RETURNING id",
-        &[
-            Value::Text(&tenant.0),
-            Value::Text(&order.item),
-            Value::Int(order.qty),
-            Value::Maybe(order.order_no.as_deref()),
-        ],
-    );
-    match inserted.await {
+    let sql = "INSERT INTO orders (tenant, item, qty, order_no) VALUES ($1, $2, $3, $4) RETURNING id";
+    let values = [
+        Value::Text(&tenant.0),
+        Value::Text(&order.item),
+        Value::Int(order.qty),
+        Value::Maybe(order.order_no.as_deref()),
+    ];
+    match DB::integer(connection, sql, &values).await {
         Ok(Some(id)) => Ok(Order { id, item: order.item.clone(), qty: order.qty }),
         Ok(None) => Err(sqlx::Error::RowNotFound.into()),
         Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Err(AppError::OrderNumberTaken),

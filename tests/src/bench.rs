@@ -1,0 +1,217 @@
+//! One test's place to work: an empty database, and the servers started on it.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use idem_examples::reference::{App, Probe, routes};
+use idem_runtime::Builder;
+use sqlx::{Pool, Postgres};
+
+use crate::database::{Connected, KeyRow, PgPlace, Place, TestDatabase, build};
+use crate::patience::within;
+use crate::proxy::PgProxy;
+use crate::server::Server;
+
+/// The longest that one test may take.
+const TEST_LIMIT: Duration = Duration::from_secs(120);
+
+/// An empty database, and what runs on it.
+#[derive(Debug)]
+pub struct Bench<DB: TestDatabase> {
+    /// Where the tables are.
+    pub place: DB::Place,
+    pools: Mutex<Vec<Pool<DB>>>,
+}
+
+/// Runs one test on an empty database, then checks that it left every pool whole and nothing elsewhere.
+///
+/// # Panics
+/// The future panics if the test does, takes longer than two minutes, or leaves something behind.
+pub async fn run<DB: TestDatabase>(test: impl AsyncFnOnce(&Bench<DB>)) {
+    run_at(DB::Place::create().await, test).await;
+}
+
+/// Like [`run`], on PostgreSQL, in a database of its own: for programs that are only told a URL.
+///
+/// # Panics
+/// As [`run`].
+pub async fn run_on_own_database(test: impl AsyncFnOnce(&Bench<Postgres>)) {
+    run_at(PgPlace::database().await, test).await;
+}
+
+async fn run_at<DB: TestDatabase>(place: DB::Place, test: impl AsyncFnOnce(&Bench<DB>)) {
+    let bench = Bench { place, pools: Mutex::default() };
+    within(TEST_LIMIT, test(&bench)).await;
+
+    let pools = bench.pools.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for pool in &pools {
+        if !pool.is_closed() {
+            bench.place.assert_whole(pool).await;
+        }
+        pool.close().await;
+    }
+    bench.place.remove().await;
+}
+
+impl<DB: TestDatabase> Bench<DB> {
+    /// Begins to start a server on this database, as one more process of the application.
+    pub fn server(&self) -> Launch<'_, DB> {
+        Launch {
+            bench: self,
+            connections: 10,
+            via: None,
+            engine: Box::new(|builder| builder),
+            routes: routes::<DB, App<DB>>(),
+            wrap: Box::new(|router| router),
+            migrate: true,
+        }
+    }
+
+    /// A server of the reference application with the default settings.
+    pub async fn start(&self) -> Server<DB> {
+        self.server().start().await
+    }
+
+    /// The key rows, oldest first.
+    pub async fn key_rows(&self) -> Vec<KeyRow> {
+        self.place.key_rows().await
+    }
+
+    /// The only key row.
+    ///
+    /// # Panics
+    /// The future panics if there is none or more than one.
+    pub async fn key_row(&self) -> KeyRow {
+        let rows = self.key_rows().await;
+        assert_eq!(rows.len(), 1, "one key row, not {rows:?}");
+        rows.into_iter().next().expect("it was counted")
+    }
+
+    /// The number of rows of a table.
+    pub async fn count(&self, table: &str) -> i64 {
+        self.place.integer(&format!("SELECT count(*) FROM {table}")).await
+    }
+
+    /// Asserts what the cases write as `keys=…, orders=…`: how many key rows there are, each with an answer,
+    /// and how many orders.
+    ///
+    /// # Panics
+    /// The future panics if it is otherwise.
+    pub async fn assert_holds(&self, completed_keys: usize, orders: i64) {
+        let rows = self.key_rows().await;
+        assert_eq!(rows.len(), completed_keys, "key rows: {rows:?}");
+        assert!(rows.iter().all(KeyRow::is_completed), "every key row has its answer: {rows:?}");
+        assert_eq!(self.count("orders").await, orders, "orders");
+    }
+
+    /// Asserts that the newest order has this id, and that there are so many of them.
+    ///
+    /// # Panics
+    /// The future panics if it is otherwise.
+    pub async fn assert_newest_order(&self, id: i64, orders: i64) {
+        assert_eq!(self.place.integer("SELECT max(id) FROM orders").await, id);
+        assert_eq!(self.count("orders").await, orders);
+    }
+
+    /// Sets `expires_at` of every key row to so many seconds from now by the database's clock; negative is
+    /// in the past.
+    pub async fn expire_in(&self, seconds: i64) {
+        let (table, time) = (self.place.key_table(), DB::Place::time(seconds));
+        self.place.execute(&format!("UPDATE {table} SET expires_at = {time}")).await;
+    }
+}
+
+/// A change to the engine's settings.
+type EngineSettings<DB> = Box<dyn FnOnce(Builder<DB>) -> Builder<DB> + Send>;
+
+/// The settings of a server to be started.
+#[must_use = "a launch starts nothing until `start` is called"]
+pub struct Launch<'b, DB: TestDatabase> {
+    bench: &'b Bench<DB>,
+    connections: u32,
+    via: Option<SocketAddr>,
+    engine: EngineSettings<DB>,
+    routes: Router<App<DB>>,
+    wrap: Box<dyn FnOnce(Router) -> Router + Send>,
+    migrate: bool,
+}
+
+impl<DB: TestDatabase> Launch<'_, DB> {
+    /// The size of its pool, where the database has one for writes; 10 if not given.
+    pub fn connections(mut self, connections: u32) -> Self {
+        self.connections = connections;
+        self
+    }
+
+    /// Changes the engine's settings.
+    pub fn engine(mut self, settings: impl FnOnce(Builder<DB>) -> Builder<DB> + Send + 'static) -> Self {
+        self.engine = Box::new(settings);
+        self
+    }
+
+    /// Other routes than the reference application's.
+    pub fn routes(mut self, routes: Router<App<DB>>) -> Self {
+        self.routes = routes;
+        self
+    }
+
+    /// Layers around the routes.
+    pub fn wrap(mut self, wrap: impl FnOnce(Router) -> Router + Send + 'static) -> Self {
+        self.wrap = Box::new(wrap);
+        self
+    }
+
+    /// Does not create the key table.
+    pub fn unmigrated(mut self) -> Self {
+        self.migrate = false;
+        self
+    }
+
+    /// Makes the router's state without serving it.
+    ///
+    /// # Panics
+    /// The future panics if the database cannot be prepared.
+    pub async fn app(self) -> App<DB> {
+        self.prepare().await.0
+    }
+
+    /// Starts the server.
+    ///
+    /// # Panics
+    /// The future panics if the database cannot be prepared or no port is free.
+    pub async fn start(self) -> Server<DB> {
+        let (app, router) = self.prepare().await;
+        Server::start(app, router).await
+    }
+
+    async fn prepare(self) -> (App<DB>, Router) {
+        let connected = self.bench.place.connect(self.connections, self.via).await;
+        let Connected { builder, writer, reader } = connected;
+        let idempotency = build((self.engine)(builder));
+        if self.migrate {
+            idempotency.migrate().await.expect("the key table can be created");
+        }
+        DB::create_tables(&writer).await.expect("the application's tables can be created");
+
+        self.bench.pools.lock().unwrap_or_else(PoisonError::into_inner).push(writer.clone());
+        let app = App { idempotency, writer, reader, probe: Probe::default() };
+        let router = (self.wrap)(self.routes.with_state(app.clone()));
+        (app, router)
+    }
+}
+
+impl Launch<'_, Postgres> {
+    /// Connects to the database through a proxy.
+    pub fn through(mut self, proxy: &PgProxy) -> Self {
+        self.via = Some(proxy.address());
+        self
+    }
+}
+
+impl<DB: TestDatabase> std::fmt::Debug for Launch<'_, DB> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launch").field("connections", &self.connections).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! The contract: what is promised on every database, one file per group of promises.
+//!
+//! A promise that holds on one database only, or differently, says so where it branches; nothing is skipped.
+//! The line `// Cases:` above a function names the cases of `docs/protocol.md` that it shows.
+
+#![expect(missing_docs, reason = "the name of a test is its promise")]
+
+pub mod canonical;
+pub mod concurrency;
+pub mod detached;
+pub mod error;
+pub mod expiry;
+pub mod extractor;
+pub mod header;
+pub mod method;
+pub mod mismatch;
+pub mod outcome;
+pub mod replay;
+pub mod scope;
+pub mod store;
+pub mod transaction;
+
+/// Makes a test of every function of the contract, for one database.
+///
+/// A function that is missing from this list fails the test `every_promise_is_on_the_list`.
+#[macro_export]
+macro_rules! contract {
+    ($database:ty) => {
+        $crate::contract! { $database =>
+            canonical {
+                the_order_of_members_does_not_matter
+                whitespace_does_not_matter
+                a_whole_float_is_the_integer_where_floats_are_read
+                a_float_where_an_integer_is_read_is_refused_by_axum
+                integers_beyond_a_double_are_told_apart
+                zero_has_no_sign
+                the_spelling_of_a_string_does_not_matter
+                unicode_is_not_normalised
+                the_order_of_elements_matters
+                a_member_the_handler_does_not_read_is_not_compared
+                absent_and_null_are_the_same_where_they_read_the_same
+                absent_and_the_default_are_the_same
+                a_number_is_not_its_digits
+                members_are_sorted_at_every_depth
+                members_beyond_ascii_are_sorted
+                a_hash_map_is_the_same_whatever_its_order
+                the_order_of_form_fields_does_not_matter
+                arguments_can_be_reordered_and_renamed
+                a_field_that_is_not_serialized_is_not_compared
+                a_skipped_argument_is_not_compared
+                every_byte_of_a_large_body_is_compared
+                an_optional_field_can_be_added_by_a_deploy
+                a_payload_without_a_canonical_form_is_refused
+            }
+            concurrency {
+                a_duplicate_of_a_running_request_is_told_so_at_once
+                a_duplicate_in_another_process_never_runs
+                a_burst_runs_once
+                a_crowd_on_a_completed_key_gets_replays_only
+                other_keys_are_held_up_only_where_writes_are
+                the_same_key_of_another_tenant_is_another_key_while_running
+                in_progress_is_not_stored
+                only_a_process_that_knows_the_first_body_refuses_another
+            }
+            detached {
+                a_client_that_hangs_up_does_not_stop_the_work
+                a_client_that_half_closes_does_not_stop_the_work
+                clients_that_hang_up_at_any_moment_find_their_answer
+                a_time_out_layer_ends_the_wait_and_not_the_work
+                a_drain_waits_for_the_work
+                a_drain_that_has_waited_long_enough_drops_the_work
+                a_handler_that_never_returns_is_ended
+            }
+            error {
+                a_refusal_is_a_problem_document
+                the_type_of_each_refusal_is_its_own
+                the_base_of_the_types_is_the_applications
+                a_refusal_is_a_problem_document_whatever_is_accepted
+                no_refusal_says_the_key
+                a_refusal_leaves_the_key_as_it_was
+                a_failure_of_the_library_leaves_the_key_unused
+                a_row_without_an_answer_must_be_reconciled
+                a_drained_engine_refuses_new_keys
+                the_applications_errors_are_its_own
+            }
+            expiry {
+                a_key_is_live_up_to_its_expiry
+                a_key_that_expires_now_is_expired
+                an_expired_key_is_a_new_one
+                an_expired_key_takes_another_body
+                a_failed_answer_replaces_an_expired_one
+                a_failure_that_is_not_stored_leaves_the_expired_row
+                a_crowd_on_an_expired_key_runs_once
+                a_replay_does_not_extend_the_time
+                each_endpoint_has_its_own_ttl
+                a_changed_ttl_leaves_old_rows_alone
+                the_business_constraint_holds_when_the_key_has_expired
+            }
+            extractor {
+                a_body_that_axum_refuses_leaves_the_key_unused
+                a_body_over_the_limit_leaves_the_key_unused
+                a_body_that_axum_refuses_is_refused_on_a_completed_key_too
+            }
+            header {
+                a_quoted_key_is_accepted
+                a_bare_key_is_accepted
+                quoted_and_bare_are_the_same_key
+                bare_uuids_are_keys_whatever_they_begin_with
+                parameters_after_a_quoted_key_are_ignored
+                a_bare_key_takes_neither_parameters_nor_spaces
+                a_request_without_a_key_is_refused
+                an_empty_key_is_refused
+                whitespace_around_the_field_is_ignored
+                spaces_within_quotes_are_part_of_the_key
+                a_key_beyond_ascii_is_refused
+                a_tab_within_a_key_is_refused
+                other_control_characters_never_reach_the_library
+                unbalanced_quotes_and_unknown_escapes_are_refused
+                escapes_within_quotes_are_undone
+                a_key_of_255_characters_is_accepted
+                a_key_of_256_characters_is_refused
+                two_lines_are_refused_even_if_equal
+                lines_joined_by_an_intermediary_are_refused
+                a_comma_within_quotes_is_part_of_the_key
+                other_structured_types_are_bare_keys
+                strict_syntax_takes_quoted_keys_only
+                the_field_name_is_read_in_any_case
+                a_look_alike_of_the_field_name_is_no_key
+                keys_that_differ_in_case_are_two
+                a_caller_who_is_nobody_is_told_so_first
+            }
+            method {
+                a_get_ignores_the_key
+                safe_methods_run_each_time_with_or_without_a_key
+                a_put_that_adds_adds_once
+                a_patch_is_applied_once
+                a_repeated_delete_gets_204_and_not_404
+                a_handler_without_the_attribute_runs_each_time
+            }
+            mismatch {
+                another_body_is_refused_and_changes_nothing
+                another_body_is_refused_while_the_first_runs
+                another_body_in_another_process_is_refused_once_the_first_is_known
+                the_refusal_says_nothing_of_the_first_request
+                another_path_parameter_is_refused
+                another_query_is_refused
+                a_query_is_compared_as_it_is_read
+                the_media_type_of_raw_bytes_is_not_compared
+                the_parameters_of_the_media_type_are_not_compared
+                credentials_and_traces_are_not_compared
+                two_bodies_at_once_are_one_order_and_one_refusal
+            }
+            outcome {
+                an_err_rolls_the_writes_back_and_is_stored
+                record_success_runs_again_after_a_failure
+                a_panic_leaves_nothing_behind
+                a_panic_goes_on_in_the_layers_around_the_handler
+                keep_writes_commits_them_with_an_err
+                keep_writes_commits_them_whatever_record_says
+                keep_writes_and_record_are_refused_on_not_now
+                keep_writes_is_refused_with_retry_after_and_do_not_record
+                keep_writes_and_record_lift_401_and_403
+                record_stores_an_err_that_answers_500
+                record_all_stores_401_and_403_and_no_not_now
+                do_not_record_leaves_a_failure_unstored
+                a_success_that_must_not_be_recorded_is_rolled_back
+                a_body_of_unknown_length_is_rolled_back
+                keep_writes_cannot_save_a_transaction_whose_statement_failed
+            }
+            replay {
+                a_retry_replays_the_first_answer
+                a_hundred_requests_run_once_and_leave_the_row_as_it_was
+                a_replay_names_the_same_location
+                an_answer_without_a_body_is_replayed_without_one
+                a_replay_has_every_byte_of_a_binary_body
+                a_replay_keeps_the_spacing_and_order_of_json
+                an_answer_marked_keep_writes_commits_them
+                an_answer_of_400_and_above_is_stored_without_its_writes
+                an_err_that_answers_500_is_not_stored
+                record_all_stores_an_err_that_answers_500
+                a_500_that_the_handler_decided_on_is_replayed
+                an_err_below_500_is_replayed
+                record_success_stores_no_failure
+                not_now_and_not_you_are_not_stored
+                a_failure_with_retry_after_is_not_stored
+                only_listed_and_configured_headers_are_replayed
+                a_cookie_is_not_replayed
+                a_coded_body_is_replayed_in_its_coding
+                a_replay_shows_the_resource_as_it_was
+                a_response_over_the_limit_is_rolled_back
+                a_caller_who_lost_access_gets_no_replay
+                another_process_replays
+                a_restarted_process_replays
+                repeated_headers_are_replayed_in_order_and_as_bytes
+                a_redirect_is_replayed
+                an_accepted_answer_with_retry_after_is_stored
+                a_plain_answer_is_replayed
+            }
+            scope {
+                tenants_do_not_meet
+                endpoints_do_not_meet
+                without_the_endpoint_a_key_is_one_for_all
+                without_the_tenant_a_key_is_one_for_all
+                a_global_key_is_one_for_everything
+                parts_that_join_to_the_same_text_are_told_apart
+                a_part_that_is_empty_or_holds_nul_is_refused
+                an_endpoint_without_a_route_is_refused
+                methods_of_one_path_do_not_meet
+                the_endpoint_is_the_route_with_its_nesting
+                a_label_keeps_the_scope_when_an_argument_is_renamed
+                one_value_under_two_labels_is_two_scopes
+                a_get_beside_the_route_does_not_disturb_it
+            }
+            store {
+                a_request_that_gets_no_connection_is_not_run
+                a_request_without_a_database_is_not_run
+                a_request_without_the_key_table_is_not_run
+                a_key_table_that_is_dropped_meanwhile_is_noticed
+            }
+            transaction {
+                a_commit_that_the_database_refuses_is_no_success
+                a_swallowed_database_error_is_no_success_where_it_aborts
+                a_savepoint_of_the_handlers_own_is_its_own
+                an_error_within_a_savepoint_does_not_spoil_the_rest
+                a_run_whose_row_is_gone_is_no_success
+                a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
+                a_leaked_savepoint_is_no_success
+                a_cancelled_savepoint_is_no_success_where_it_ends_the_transaction
+                the_pool_works_after_a_leaked_savepoint
+            }
+        }
+    };
+    ($database:ty => $($group:ident { $($promise:ident)* })*) => {
+        $(mod $group {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $promise() {
+                $crate::bench::run::<$database>($crate::contract::$group::$promise::<$database>).await;
+            })*
+        })*
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn every_promise_is_on_the_list() {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/contract");
+        let list = include_str!("mod.rs");
+
+        for entry in fs::read_dir(directory).unwrap() {
+            let source = fs::read_to_string(entry.unwrap().path()).unwrap();
+            for line in source.lines() {
+                let Some(rest) = line.strip_prefix("pub async fn ") else { continue };
+                let name = rest.split('<').next().unwrap();
+                assert!(list.lines().any(|line| line.trim() == name), "`{name}` is not on the list");
+            }
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Handlers that leave their transaction in a state in which nothing may be promised.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::routing::post;
+use axum::{Json, Router};
+use idem_examples::reference::{App, AppError, NewOrder, Order, Probe, TenantId, insert_order};
+use idem_runtime::idempotent;
+use sqlx::{Acquire as _, Transaction};
+
+use crate::bench::Bench;
+use crate::database::{Place as _, TestDatabase};
+use crate::http::r1;
+use crate::problem::assert_problem;
+use crate::same::{assert_ran, assert_replays};
+use crate::server::Server;
+
+type Created = Result<(StatusCode, Json<Order>), AppError>;
+
+fn created(order: Order) -> (StatusCode, Json<Order>) {
+    (StatusCode::CREATED, Json(order))
+}
+
+/// A server whose `POST /orders` is this handler.
+macro_rules! serve {
+    ($bench:expr, $handler:expr) => {
+        $bench.server().routes(Router::<App<DB>>::new().route("/orders", post($handler))).start().await
+    };
+}
+
+/// Two tables of which one refers to the other, checked at COMMIT.
+async fn create_deferred_reference<DB: TestDatabase>(bench: &Bench<DB>) {
+    bench.place.execute("CREATE TABLE parents (id bigint PRIMARY KEY)").await;
+    bench
+        .place
+        .execute(
+            "CREATE TABLE children (
+                 parent bigint NOT NULL REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",
+        )
+        .await;
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn violates_a_deferred_constraint<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    let order = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    DB::execute(&mut *tx, "INSERT INTO children (parent) VALUES (42)", &[]).await?;
+    Ok(created(order))
+}
+
+// Cases: T-10
+pub async fn a_commit_that_the_database_refuses_is_no_success<DB: TestDatabase>(bench: &Bench<DB>) {
+    create_deferred_reference(bench).await;
+    let server = serve!(bench, violates_a_deferred_constraint::<DB>);
+
+    for _ in 0..2 {
+        assert_problem(&server.send(&r1()).await, "idempotency_commit_rejected");
+    }
+    bench.assert_holds(0, 0).await;
+    bench.place.execute("INSERT INTO parents (id) VALUES (42)").await;
+    let first = server.send(&r1()).await;
+
+    assert_ran(&first, 201);
+    assert_replays(&first, &server.send(&r1()).await);
+    bench.assert_holds(1, 1).await;
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn swallows_an_error<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    probe.ran();
+    let order = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    let failed = DB::execute(&mut *tx, "INSERT INTO orders (tenant) VALUES (NULL)", &[]).await;
+    assert!(failed.is_err(), "the statement was made to fail");
+    Ok(created(order))
+}
+
+// Cases: T-11, Z-04
+pub async fn a_swallowed_database_error_is_no_success_where_it_aborts<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = serve!(bench, swallows_an_error::<DB>);
+
+    let first = server.send(&r1()).await;
+    let again = server.send(&r1()).await;
+
+    if DB::ERRORS_ABORT {
+        assert_problem(&first, "idempotency_commit_rejected");
+        assert_problem(&again, "idempotency_commit_rejected");
+        assert_eq!(server.runs(), 2);
+        bench.assert_holds(0, 0).await;
+    } else {
+        // SQLite undoes the failed statement only, and the transaction goes on.
+        assert_ran(&first, 201);
+        assert_replays(&first, &again);
+        bench.assert_holds(1, 1).await;
+    }
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn rolls_a_savepoint_back<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    let kept = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    let mut nested = tx.begin().await?;
+    insert_order::<DB>(&mut nested, &tenant, &order).await?;
+    nested.rollback().await?;
+    Ok(created(kept))
+}
+
+// Cases: T-12
+pub async fn a_savepoint_of_the_handlers_own_is_its_own<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = serve!(bench, rolls_a_savepoint_back::<DB>);
+
+    let first = server.send(&r1()).await;
+
+    assert_ran(&first, 201);
+    assert_replays(&first, &server.send(&r1()).await);
+    bench.assert_holds(1, 1).await;
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn survives_a_failed_savepoint<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    let kept = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    let mut nested = tx.begin().await?;
+    let failed = DB::execute(&mut nested, "INSERT INTO orders (tenant) VALUES (NULL)", &[]).await;
+    assert!(failed.is_err(), "the statement was made to fail");
+    nested.rollback().await?;
+    Ok(created(kept))
+}
+
+// Cases: T-12
+pub async fn an_error_within_a_savepoint_does_not_spoil_the_rest<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = serve!(bench, survives_a_failed_savepoint::<DB>);
+
+    assert_ran(&server.send(&r1()).await, 201);
+
+    bench.assert_holds(1, 1).await;
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn deletes_its_own_key<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    let order = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    // Unqualified: the search path of PostgreSQL leads to the test's schema.
+    DB::execute(&mut *tx, "DELETE FROM idempotency_keys", &[]).await?;
+    Ok(created(order))
+}
+
+// Cases: T-15
+pub async fn a_run_whose_row_is_gone_is_no_success<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = serve!(bench, deletes_its_own_key::<DB>);
+
+    assert_problem(&server.send(&r1()).await, "idempotency_commit_rejected");
+
+    bench.assert_holds(0, 0).await;
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn commits_by_itself<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+    Json(order): Json<NewOrder>,
+) -> (StatusCode, &'static str) {
+    probe.ran();
+    let inserted = insert_order::<DB>(&mut *tx, &tenant, &order).await;
+    let committed = DB::execute(&mut *tx, "COMMIT", &[]).await;
+    assert_eq!(committed.is_ok(), DB::ERRORS_ABORT, "{inserted:?}, then {committed:?}");
+    (StatusCode::CREATED, "done")
+}
+
+// Cases: T-25
+pub async fn a_handler_that_commits_by_itself_never_succeeds_nor_runs_again<DB: TestDatabase>(
+    bench: &Bench<DB>,
+) {
+    let server = serve!(bench, commits_by_itself::<DB>);
+
+    let first = server.send(&r1()).await;
+    if DB::WRITES_IN_PARALLEL {
+        // PostgreSQL commits what was written so far, the key row without an answer included.
+        assert_problem(&first, "idempotency_outcome_unknown");
+        for _ in 0..3 {
+            assert_problem(&server.send(&r1()).await, "idempotency_needs_reconciliation");
+        }
+        assert_eq!(server.runs(), 1);
+        assert_eq!(bench.count("orders").await, 1);
+
+        bench.expire_in(-1).await;
+        assert_problem(&server.send(&r1()).await, "idempotency_outcome_unknown");
+        assert_eq!(server.runs(), 2);
+    } else {
+        // On SQLite the commit hook refuses it, and SQLite rolls everything back.
+        assert_problem(&first, "idempotency_commit_rejected");
+        bench.assert_holds(0, 0).await;
+        assert_problem(&server.send(&r1()).await, "idempotency_commit_rejected");
+        assert_eq!(server.runs(), 2);
+        bench.assert_holds(0, 0).await;
+    }
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn leaks_a_savepoint<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    let order = {
+        let mut nested = tx.begin().await?;
+        let order = insert_order::<DB>(&mut nested, &tenant, &order).await?;
+        std::mem::forget(nested);
+        order
+    };
+    Ok(created(order))
+}
+
+// Cases: T-26
+pub async fn a_leaked_savepoint_is_no_success<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = serve!(bench, leaks_a_savepoint::<DB>);
+
+    for _ in 0..12 {
+        assert_problem(&server.send(&r1()).await, "idempotency_commit_rejected");
+    }
+
+    bench.assert_holds(0, 0).await;
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn cancels_a_savepoint<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    {
+        let mut begin = std::pin::pin!(tx.begin());
+        let polled = std::future::poll_fn(|context| std::task::Poll::Ready(begin.as_mut().poll(context)));
+        drop(polled.await);
+    }
+    Ok(created(insert_order::<DB>(&mut *tx, &tenant, &order).await?))
+}
+
+// Cases: T-27
+pub async fn a_cancelled_savepoint_is_no_success_where_it_ends_the_transaction<DB: TestDatabase>(
+    bench: &Bench<DB>,
+) {
+    let server = serve!(bench, cancels_a_savepoint::<DB>);
+
+    for _ in 0..12 {
+        let answer = server.send(&r1().fresh_key()).await;
+
+        if DB::WRITES_IN_PARALLEL {
+            // sqlx ends the whole transaction, so the order stands alone and nobody can take it back.
+            assert_problem(&answer, "idempotency_outcome_unknown");
+        } else {
+            assert!(answer.status >= 500 || answer.status == 201, "{answer:?}");
+        }
+    }
+}
+
+/// Asserts that the server works as if nothing had happened.
+async fn assert_works<DB: TestDatabase>(server: &Server<DB>) {
+    assert_ran(&server.send(&r1().fresh_key()).await, 201);
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn ends_its_first_run_badly<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+    Json(order): Json<NewOrder>,
+) -> axum::response::Response {
+    probe.ran();
+    if probe.runs() == 1 {
+        std::mem::forget(tx.begin().await);
+    }
+    insert_order::<DB>(&mut *tx, &tenant, &order).await.map(created).into_response()
+}
+
+// Cases: T-26
+pub async fn the_pool_works_after_a_leaked_savepoint<DB: TestDatabase>(bench: &Bench<DB>) {
+    let routes = Router::<App<DB>>::new().route("/orders", post(ends_its_first_run_badly::<DB>));
+    let server = bench.server().connections(1).routes(routes).start().await;
+
+    assert_problem(&server.send(&r1()).await, "idempotency_commit_rejected");
+    assert_works(&server).await;
+    assert_ran(&server.send(&r1()).await, 201);
+
+    bench.assert_holds(2, 2).await;
+}

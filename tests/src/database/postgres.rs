@@ -1,0 +1,238 @@
+use std::env;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use idem_runtime::Idempotency;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, PgPool, Postgres, Row as _};
+
+use super::{Connected, KeyRow, Place, TestDatabase};
+use crate::patience::{eventually, soon};
+
+/// The name of the test's own sessions.
+const OBSERVER: &str = "observer";
+
+impl TestDatabase for Postgres {
+    type Place = PgPlace;
+
+    const ERRORS_ABORT: bool = true;
+    const WRITES_IN_PARALLEL: bool = true;
+}
+
+/// A schema of its own, or a database of its own, on the server that `DATABASE_URL` names.
+#[derive(Clone, Debug)]
+pub struct PgPlace {
+    schema: String,
+    /// The database's name, where it is this test's own.
+    own_database: Option<String>,
+    options: PgConnectOptions,
+    /// The test's own connections.
+    observer: PgPool,
+}
+
+/// The options that `DATABASE_URL` spells.
+fn server() -> PgConnectOptions {
+    let url = env::var("DATABASE_URL").expect(
+        "these tests need a PostgreSQL server: run `scripts/test`, or set DATABASE_URL to postgres://… with \
+         the right to create schemas and databases",
+    );
+    url.parse().expect("DATABASE_URL is a postgres:// URL")
+}
+
+/// Runs a statement that concerns the whole server.
+async fn on_the_server(sql: String) {
+    let mut connection = server().connect().await.expect("the server of DATABASE_URL accepts connections");
+    let done = sqlx::query(AssertSqlSafe(sql)).execute(&mut connection).await;
+    done.expect("the user of DATABASE_URL may create and drop databases");
+}
+
+/// A name that no other test of this run has, in any process.
+fn unique(prefix: &str) -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{prefix}_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+impl PgPlace {
+    /// The place in a database of its own instead of a schema, for programs that are only told a URL.
+    ///
+    /// # Panics
+    /// If the database cannot be created.
+    pub async fn database() -> Self {
+        let name = unique("idem");
+        on_the_server(format!("CREATE DATABASE {name}")).await;
+        Self::at("public".to_owned(), Some(name.clone()), server().database(&name))
+    }
+
+    fn at(schema: String, own_database: Option<String>, options: PgConnectOptions) -> Self {
+        let options = options.options([("search_path", &schema)]);
+        let observer = options.clone().application_name(OBSERVER);
+        let observer = PgPoolOptions::new().max_connections(2).connect_lazy_with(observer);
+        Self { options: options.application_name(&schema), schema, own_database, observer }
+    }
+
+    /// The condition on `pg_stat_activity` that holds for the application's sessions of this place.
+    fn sessions(&self) -> String {
+        match &self.own_database {
+            Some(_) => format!("datname = current_database() AND application_name <> '{OBSERVER}'"),
+            None => format!("datname = current_database() AND application_name = '{}'", self.schema),
+        }
+    }
+
+    /// Ends every session of the application that is inside a transaction, and returns how many.
+    pub async fn terminate_transactions(&self) -> i64 {
+        self.integer(&format!(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+             WHERE {} AND xact_start IS NOT NULL",
+            self.sessions()
+        ))
+        .await
+    }
+
+    /// The server's address.
+    ///
+    /// # Panics
+    /// If it has none, as a host name that does not resolve.
+    pub async fn address(&self) -> SocketAddr {
+        let host = (self.options.get_host(), self.options.get_port());
+        let mut addresses = tokio::net::lookup_host(host).await.expect("the server's host name resolves");
+        addresses.next().expect("the server has an address")
+    }
+
+    /// The URL of this place for another program, through the proxy at `via` if there is one.
+    #[must_use]
+    pub fn url(&self, via: Option<SocketAddr>) -> String {
+        self.options_via(via).to_url_lossy().to_string()
+    }
+
+    /// The test's own connections.
+    #[must_use]
+    pub fn observer(&self) -> &PgPool {
+        &self.observer
+    }
+
+    /// How many of the application's sessions are inside a transaction.
+    pub async fn sessions_in_transaction(&self) -> i64 {
+        let sessions = self.sessions();
+        self.integer(&format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE {sessions} AND xact_start IS NOT NULL"
+        ))
+        .await
+    }
+
+    fn options_via(&self, via: Option<SocketAddr>) -> PgConnectOptions {
+        match via {
+            Some(proxy) => self.options.clone().host(&proxy.ip().to_string()).port(proxy.port()),
+            None => self.options.clone(),
+        }
+    }
+
+    fn key_row(row: &PgRow) -> sqlx::Result<KeyRow> {
+        Ok(KeyRow {
+            id: row.try_get("id")?,
+            scope: row.try_get("scope")?,
+            key: row.try_get("key")?,
+            fingerprint: row.try_get("fingerprint")?,
+            fingerprint_version: row.try_get("fingerprint_version")?,
+            status: row.try_get("response_status")?,
+            headers: row.try_get("response_headers")?,
+            body: row.try_get("response_body")?,
+            created_at: row.try_get("created_at")?,
+            completed_at: row.try_get("completed_at")?,
+            expires_at: row.try_get("expires_at")?,
+        })
+    }
+}
+
+impl Place for PgPlace {
+    type Database = Postgres;
+
+    async fn create() -> Self {
+        let place = Self::at(unique("t"), None, server());
+        place.execute(&format!("CREATE SCHEMA {}", place.schema)).await;
+        place
+    }
+
+    async fn connect(&self, connections: u32, via: Option<SocketAddr>) -> Connected<Postgres> {
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_lazy_with(self.options_via(via));
+        let builder = Idempotency::builder(pool.clone()).table(self.key_table());
+        Connected { builder, writer: pool.clone(), reader: pool }
+    }
+
+    async fn key_rows(&self) -> Vec<KeyRow> {
+        let sql = format!(
+            "SELECT uuid_send(id) AS id, scope, key, fingerprint, fingerprint_version::bigint,
+                    response_status::bigint, response_headers, response_body,
+                    (extract(epoch FROM created_at) * 1000000)::bigint AS created_at,
+                    (extract(epoch FROM completed_at) * 1000000)::bigint AS completed_at,
+                    (extract(epoch FROM expires_at) * 1000000)::bigint AS expires_at
+             FROM {} ORDER BY created_at, id",
+            self.key_table()
+        );
+        let rows = soon(sqlx::query(AssertSqlSafe(sql)).fetch_all(&self.observer)).await;
+        let rows = rows.expect("the key table can be read");
+        rows.iter().map(|row| Self::key_row(row).expect("the columns of a key row")).collect()
+    }
+
+    async fn execute(&self, sql: &str) -> u64 {
+        let done = soon(sqlx::query(AssertSqlSafe(sql)).execute(&self.observer)).await;
+        done.unwrap_or_else(|error| panic!("{sql}: {error}")).rows_affected()
+    }
+
+    async fn integer(&self, sql: &str) -> i64 {
+        let value = soon(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&self.observer)).await;
+        value.unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    fn time(seconds: i64) -> String {
+        format!("now() + interval '{seconds} seconds'")
+    }
+
+    async fn expire_as_reservations_begin(&self) {
+        let (schema, table) = (&self.schema, self.key_table());
+        self.execute(&format!(
+            "CREATE FUNCTION {schema}.expire() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN UPDATE {table} SET expires_at = now(); RETURN NULL; END $$"
+        ))
+        .await;
+        self.execute(&format!(
+            "CREATE TRIGGER expire BEFORE INSERT ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {schema}.expire()"
+        ))
+        .await;
+    }
+
+    fn key_table(&self) -> String {
+        format!("{}.idempotency_keys", self.schema)
+    }
+
+    async fn assert_whole(&self, pool: &PgPool) {
+        let mut connections = Vec::new();
+        for _ in 0..pool.options().get_max_connections() {
+            connections.push(soon(pool.acquire()).await.expect("every connection of the pool can be had"));
+        }
+        for connection in &mut connections {
+            // In a transaction of its own, a statement begins when its transaction does.
+            let sql = "SELECT now() = statement_timestamp()";
+            // As a simple query: the extended protocol begins the transaction earlier, at its first message.
+            let row =
+                soon(sqlx::raw_sql(sql).fetch_one(&mut **connection)).await.expect("the connection works");
+            assert!(row.get::<bool, _>(0), "a pooled connection is inside a transaction");
+        }
+    }
+
+    async fn remove(self) {
+        eventually(async || self.sessions_in_transaction().await == 0).await;
+        if let Some(name) = self.own_database {
+            self.observer.close().await;
+            on_the_server(format!("DROP DATABASE {name} WITH (FORCE)")).await;
+            return;
+        }
+        let strays = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+        assert_eq!(self.integer(strays).await, 0, "nothing is created outside the test's own schema");
+        self.execute(&format!("DROP SCHEMA {} CASCADE", self.schema)).await;
+        self.observer.close().await;
+    }
+}

@@ -1,0 +1,143 @@
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{env, fs, process};
+
+use idem_runtime::{Idempotency, SqlitePools};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow};
+use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqlitePool};
+
+use super::{Connected, KeyRow, Place, TestDatabase};
+use crate::patience::soon;
+
+impl TestDatabase for Sqlite {
+    type Place = SqlitePlace;
+
+    const ERRORS_ABORT: bool = false;
+    const WRITES_IN_PARALLEL: bool = false;
+}
+
+/// A file in a directory of its own.
+#[derive(Clone, Debug)]
+pub struct SqlitePlace {
+    directory: PathBuf,
+    /// The test's own connections.
+    observer: SqlitePool,
+}
+
+impl SqlitePlace {
+    /// The URL of this place for another program.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("sqlite://{}", self.file().display())
+    }
+
+    /// The test's own connections.
+    #[must_use]
+    pub fn observer(&self) -> &SqlitePool {
+        &self.observer
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.join("test.db")
+    }
+
+    fn key_row(row: &SqliteRow) -> sqlx::Result<KeyRow> {
+        Ok(KeyRow {
+            id: row.try_get("id")?,
+            scope: row.try_get("scope")?,
+            key: row.try_get("key")?,
+            fingerprint: row.try_get("fingerprint")?,
+            fingerprint_version: row.try_get("fingerprint_version")?,
+            status: row.try_get("response_status")?,
+            headers: row.try_get("response_headers")?,
+            body: row.try_get("response_body")?,
+            created_at: row.try_get("created_at")?,
+            completed_at: row.try_get("completed_at")?,
+            expires_at: row.try_get("expires_at")?,
+        })
+    }
+}
+
+impl Place for SqlitePlace {
+    type Database = Sqlite;
+
+    async fn create() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("idem-tests-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let directory = env::temp_dir().join(name);
+        fs::create_dir(&directory).expect("the temporary directory can be written to");
+
+        let options = SqliteConnectOptions::new()
+            .filename(directory.join("test.db"))
+            .create_if_missing(true)
+            .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
+            .busy_timeout(Duration::from_secs(20));
+        let observer = SqlitePoolOptions::new().max_connections(2).connect_lazy_with(options);
+        Self { directory, observer }
+    }
+
+    /// As one more process would: with a writer and readers of its own. `connections` is PostgreSQL's.
+    async fn connect(&self, _connections: u32, via: Option<SocketAddr>) -> Connected<Sqlite> {
+        assert_eq!(via, None, "there is no proxy to a file");
+        let pools =
+            SqlitePools::connect(&format!("{}?mode=rwc", self.url())).await.expect("a new file opens");
+        let (writer, reader) = (pools.writer().clone(), pools.reader().clone());
+        Connected { builder: Idempotency::builder(pools), writer, reader }
+    }
+
+    async fn key_rows(&self) -> Vec<KeyRow> {
+        let sql = "SELECT id, scope, key, fingerprint, fingerprint_version, response_status,
+                          response_headers, response_body, created_at * 1000 AS created_at,
+                          completed_at * 1000 AS completed_at, expires_at * 1000 AS expires_at
+                   FROM idempotency_keys ORDER BY created_at, id";
+        let rows = soon(sqlx::query(sql).fetch_all(&self.observer)).await.expect("the key table can be read");
+        rows.iter().map(|row| Self::key_row(row).expect("the columns of a key row")).collect()
+    }
+
+    async fn execute(&self, sql: &str) -> u64 {
+        let done = soon(sqlx::query(AssertSqlSafe(sql)).execute(&self.observer)).await;
+        done.unwrap_or_else(|error| panic!("{sql}: {error}")).rows_affected()
+    }
+
+    async fn integer(&self, sql: &str) -> i64 {
+        let value = soon(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&self.observer)).await;
+        value.unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    fn time(seconds: i64) -> String {
+        format!("CAST(unixepoch('subsec') * 1000 AS INTEGER) + {}", seconds * 1000)
+    }
+
+    async fn expire_as_reservations_begin(&self) {
+        let (table, now) = (self.key_table(), Self::time(0));
+        self.execute(&format!(
+            "CREATE TRIGGER expire BEFORE INSERT ON {table} BEGIN UPDATE {table} SET expires_at = {now}; END"
+        ))
+        .await;
+    }
+
+    fn key_table(&self) -> String {
+        "idempotency_keys".to_owned()
+    }
+
+    async fn assert_whole(&self, pool: &SqlitePool) {
+        let mut connections = Vec::new();
+        for _ in 0..pool.options().get_max_connections() {
+            connections.push(soon(pool.acquire()).await.expect("every connection of the pool can be had"));
+        }
+        for connection in &mut connections {
+            // SQLite refuses to begin a transaction within a transaction.
+            for sql in ["BEGIN", "ROLLBACK"] {
+                let done = soon(sqlx::query(sql).execute(&mut **connection)).await;
+                done.expect("a pooled connection is outside of any transaction");
+            }
+        }
+    }
+
+    async fn remove(self) {
+        self.observer.close().await;
+        fs::remove_dir_all(&self.directory).expect("the directory is this test's own");
+    }
+}

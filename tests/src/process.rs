@@ -1,0 +1,63 @@
+//! The reference application as a process of its own, to be killed.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::http::{Answer, Request, open};
+use crate::patience::soon;
+
+/// A running reference server. Dropping it kills it.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Process {
+    /// Starts `program`, the path of the reference server, on the database at `url`, and waits until it
+    /// listens.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub async fn start(program: &str, url: &str) -> Self {
+        let mut command = Command::new(program);
+        command.env("DATABASE_URL", url).env("PORT", "0").stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().expect("the reference server is built and starts");
+
+        let stdout = child.stdout.take().expect("its standard output is piped");
+        let mut line = String::new();
+        soon(BufReader::new(stdout).read_line(&mut line)).await.expect("it writes text");
+        let address = line.trim_end().strip_prefix("listening on http://").and_then(|text| text.parse().ok());
+        let address = address.unwrap_or_else(|| panic!("an address, not {line:?}"));
+        Self { child, address }
+    }
+
+    /// Sends a request and waits for its answer.
+    ///
+    /// # Panics
+    /// The future panics if there is none.
+    pub async fn send(&self, request: &Request) -> Answer {
+        open(self.address, request).await.answer().await
+    }
+
+    /// How many handlers have begun to run in it.
+    ///
+    /// # Panics
+    /// The future panics if it does not answer.
+    pub async fn runs(&self) -> i64 {
+        let answer = self.send(&Request::new("GET", "/runs")).await;
+        answer.json()["runs"].as_i64().expect("a number of runs")
+    }
+
+    /// Kills it (SIGKILL) and waits until it is gone.
+    ///
+    /// # Panics
+    /// If it cannot be killed.
+    pub async fn kill(mut self) {
+        soon(self.child.kill()).await.expect("the process is this test's own");
+    }
+}

@@ -1,0 +1,3 @@
+//! The contract on PostgreSQL.
+
+idem_tests::contract!(sqlx::Postgres);

@@ -1,0 +1,3 @@
+//! The contract on SQLite.
+
+idem_tests::contract!(sqlx::Sqlite);
