@@ -8,7 +8,6 @@ use std::sync::Arc;
 use axum::response::Response;
 use sqlx::Transaction;
 use sqlx_core::transaction::TransactionManager;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::answer::answer_from;
 use crate::engine::{BoxFuture, RETRIES};
@@ -26,7 +25,6 @@ pub struct Ended<DB: Store> {
     pub(crate) ending: Ending<DB>,
     pub(crate) condition: Condition,
     pub(crate) claim: Option<Claim>,
-    pub(crate) token: Option<TaskTrackerToken>,
 }
 
 /// What is left to do when the transaction is over.
@@ -108,7 +106,7 @@ impl<DB: Store> Ended<DB> {
     #[must_use]
     pub fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Response> {
         Box::pin(async move {
-            let Self { engine, ending, mut condition, claim, token } = self;
+            let Self { engine, ending, mut condition, claim } = self;
             let answer = match ending {
                 Ending::Answer(response) => Ok(response),
                 Ending::Panic(panic) => Err(panic),
@@ -123,7 +121,6 @@ impl<DB: Store> Ended<DB> {
                 Condition::Suspect => held.close().await,
             }
             drop(claim);
-            drop(token);
             answer.unwrap_or_else(|panic| resume_unwind(panic))
         })
     }

@@ -90,8 +90,10 @@ impl<DB: Store> Run<DB> {
     ///
     /// # Cancel safety
     /// Not cancel safe: a dropped BEGIN may leave a transaction open. The task that calls it runs to its end.
-    pub fn reserve(self, held: &mut Held<DB>) -> BoxFuture<'_, Reserved<'_, DB>> {
+    pub fn reserve(mut self, held: &mut Held<DB>) -> BoxFuture<'_, Reserved<'_, DB>> {
         Box::pin(async move {
+            // From here on the task counts as running.
+            self.token = None;
             if self.keyed.is_some()
                 && let Err(problem) = self.engine.check_once(held.connection()).await
             {
@@ -185,8 +187,8 @@ impl<DB: Store> Run<DB> {
     }
 
     pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition) -> Ended<DB> {
-        let Self { engine, keyed, token, .. } = self;
-        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), token }
+        let Self { engine, keyed, .. } = self;
+        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim) }
     }
 }
 

@@ -65,13 +65,12 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         let ending = match (rolled_back, self.run.keyed.take(), self.mark.take()) {
             (RolledBack::Acknowledged, Some(Keyed { request, claim }), Some(mark)) => {
                 let unstored = Unstored { request, mark, stored, response };
-                let Self { run: Run { engine, token, .. }, .. } = self;
+                let Self { run: Run { engine, .. }, .. } = self;
                 return Recorded::Ended(Ended {
                     engine,
                     ending: Ending::Failed(Box::new(unstored)),
                     condition: Condition::Clean,
                     claim: Some(claim),
-                    token,
                 });
             }
             (RolledBack::Lost, keyed, _) => {

@@ -9,7 +9,7 @@ use idem_examples::reference::{App, Probe, routes};
 use idem_runtime::Builder;
 use sqlx::{Pool, Postgres};
 
-use crate::database::{Connected, KeyRow, PgPlace, Place, TestDatabase, build};
+use crate::database::{Connected, KeyRow, PgPlace, Place, TestDatabase};
 use crate::patience::within;
 use crate::proxy::PgProxy;
 use crate::server::Server;
@@ -22,6 +22,8 @@ const TEST_LIMIT: Duration = Duration::from_secs(120);
 pub struct Bench<DB: TestDatabase> {
     /// Where the tables are.
     pub place: DB::Place,
+    /// What every engine on this bench is set to beside its test's own settings.
+    engine: fn(Builder<DB>) -> Builder<DB>,
     pools: Mutex<Vec<Pool<DB>>>,
 }
 
@@ -30,7 +32,18 @@ pub struct Bench<DB: TestDatabase> {
 /// # Panics
 /// The future panics if the test does, takes longer than two minutes, or leaves something behind.
 pub async fn run<DB: TestDatabase>(test: impl AsyncFnOnce(&Bench<DB>)) {
-    run_at(DB::Place::create().await, test).await;
+    run_with(|builder| builder, test).await;
+}
+
+/// Like [`run`], with every engine set up by `engine` first.
+///
+/// # Panics
+/// As [`run`].
+pub async fn run_with<DB: TestDatabase>(
+    engine: fn(Builder<DB>) -> Builder<DB>,
+    test: impl AsyncFnOnce(&Bench<DB>),
+) {
+    run_at(DB::Place::create().await, engine, test).await;
 }
 
 /// Like [`run`], on PostgreSQL, in a database of its own: for programs that are only told a URL.
@@ -38,11 +51,15 @@ pub async fn run<DB: TestDatabase>(test: impl AsyncFnOnce(&Bench<DB>)) {
 /// # Panics
 /// As [`run`].
 pub async fn run_on_own_database(test: impl AsyncFnOnce(&Bench<Postgres>)) {
-    run_at(PgPlace::database().await, test).await;
+    run_at(PgPlace::database().await, |builder| builder, test).await;
 }
 
-async fn run_at<DB: TestDatabase>(place: DB::Place, test: impl AsyncFnOnce(&Bench<DB>)) {
-    let bench = Bench { place, pools: Mutex::default() };
+async fn run_at<DB: TestDatabase>(
+    place: DB::Place,
+    engine: fn(Builder<DB>) -> Builder<DB>,
+    test: impl AsyncFnOnce(&Bench<DB>),
+) {
+    let bench = Bench { place, engine, pools: Mutex::default() };
     within(TEST_LIMIT, test(&bench)).await;
 
     let pools = bench.pools.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -60,10 +77,11 @@ impl<DB: TestDatabase> Bench<DB> {
     pub fn server(&self) -> Launch<'_, DB> {
         Launch {
             bench: self,
+            place: self.place.clone(),
             connections: 10,
             via: None,
             engine: Box::new(|builder| builder),
-            routes: routes::<DB, App<DB>>(),
+            router: Box::new(|app| routes::<DB, App<DB>>().with_state(app)),
             wrap: Box::new(|router| router),
             migrate: true,
         }
@@ -126,14 +144,18 @@ impl<DB: TestDatabase> Bench<DB> {
 /// A change to the engine's settings.
 type EngineSettings<DB> = Box<dyn FnOnce(Builder<DB>) -> Builder<DB> + Send>;
 
+/// A router made of the application's state.
+type MakeRouter<DB> = Box<dyn FnOnce(App<DB>) -> Router + Send>;
+
 /// The settings of a server to be started.
 #[must_use = "a launch starts nothing until `start` is called"]
 pub struct Launch<'b, DB: TestDatabase> {
     bench: &'b Bench<DB>,
+    place: DB::Place,
     connections: u32,
     via: Option<SocketAddr>,
     engine: EngineSettings<DB>,
-    routes: Router<App<DB>>,
+    router: MakeRouter<DB>,
     wrap: Box<dyn FnOnce(Router) -> Router + Send>,
     migrate: bool,
 }
@@ -152,8 +174,13 @@ impl<DB: TestDatabase> Launch<'_, DB> {
     }
 
     /// Other routes than the reference application's.
-    pub fn routes(mut self, routes: Router<App<DB>>) -> Self {
-        self.routes = routes;
+    pub fn routes(self, routes: Router<App<DB>>) -> Self {
+        self.router(|app| routes.with_state(app))
+    }
+
+    /// A router with a state of its own kind.
+    pub fn router(mut self, router: impl FnOnce(App<DB>) -> Router + Send + 'static) -> Self {
+        self.router = Box::new(router);
         self
     }
 
@@ -187,17 +214,18 @@ impl<DB: TestDatabase> Launch<'_, DB> {
     }
 
     async fn prepare(self) -> (App<DB>, Router) {
-        let connected = self.bench.place.connect(self.connections, self.via).await;
-        let Connected { builder, writer, reader } = connected;
-        let idempotency = build((self.engine)(builder));
+        let Connected { builder, writer, reader } = self.place.connect(self.connections, self.via).await;
+        let builder = (self.engine)((self.bench.engine)(builder));
+        let idempotency = builder.build().expect("the settings are valid");
         if self.migrate {
             idempotency.migrate().await.expect("the key table can be created");
         }
-        DB::create_tables(&writer).await.expect("the application's tables can be created");
+        let created = DB::create_tables(self.place.pool()).await;
+        created.expect("the application's tables can be created");
 
         self.bench.pools.lock().unwrap_or_else(PoisonError::into_inner).push(writer.clone());
         let app = App { idempotency, writer, reader, probe: Probe::default() };
-        let router = (self.wrap)(self.routes.with_state(app.clone()));
+        let router = (self.wrap)((self.router)(app.clone()));
         (app, router)
     }
 }
@@ -206,6 +234,12 @@ impl Launch<'_, Postgres> {
     /// Connects to the database through a proxy.
     pub fn through(mut self, proxy: &PgProxy) -> Self {
         self.via = Some(proxy.address());
+        self
+    }
+
+    /// Sets a parameter in every session of the server's pool.
+    pub fn session(mut self, parameter: &str, value: &str) -> Self {
+        self.place = self.place.with_parameter(parameter, value);
         self
     }
 }

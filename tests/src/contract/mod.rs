@@ -17,16 +17,21 @@ pub mod mismatch;
 pub mod outcome;
 pub mod replay;
 pub mod scope;
+pub mod state;
 pub mod store;
 pub mod transaction;
+pub mod transient;
 
-/// Makes a test of every function of the contract, for one database.
+/// Makes a test of every function of the contract, for one database and one setting of its engines.
 ///
 /// A function that is missing from this list fails the test `every_promise_is_on_the_list`.
 #[macro_export]
 macro_rules! contract {
     ($database:ty) => {
-        $crate::contract! { $database =>
+        $crate::contract!($database, |builder| builder);
+    };
+    ($database:ty, $engine:expr) => {
+        $crate::contract! { $database, $engine =>
             canonical {
                 the_order_of_members_does_not_matter
                 whitespace_does_not_matter
@@ -211,6 +216,12 @@ macro_rules! contract {
                 one_value_under_two_labels_is_two_scopes
                 a_get_beside_the_route_does_not_disturb_it
             }
+            state {
+                behind_an_arc_a_retry_replays_and_another_body_is_refused
+                behind_an_arc_a_duplicate_is_told_of_the_first
+                behind_an_arc_failures_are_what_they_are
+                the_engine_may_be_the_whole_state
+            }
             store {
                 a_request_that_gets_no_connection_is_not_run
                 a_request_without_a_database_is_not_run
@@ -228,13 +239,22 @@ macro_rules! contract {
                 a_cancelled_savepoint_is_no_success_where_it_ends_the_transaction
                 the_pool_works_after_a_leaked_savepoint
             }
+            transient {
+                an_error_with_the_drivers_as_its_source_is_looked_into
+                a_transparent_wrapper_is_looked_through
+                an_anyhow_wrapper_is_looked_into_where_it_lets_one
+                an_error_of_text_is_not_stored_when_it_answers_500
+                an_error_that_says_it_is_transient_is_believed
+                an_error_that_says_it_is_not_transient_is_stored
+            }
         }
     };
-    ($database:ty => $($group:ident { $($promise:ident)* })*) => {
+    ($database:ty, $engine:expr => $($group:ident { $($promise:ident)* })*) => {
         $(mod $group {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
-                $crate::bench::run::<$database>($crate::contract::$group::$promise::<$database>).await;
+                let promise = $crate::contract::$group::$promise::<$database>;
+                $crate::bench::run_with::<$database>($engine, promise).await;
             })*
         })*
     };

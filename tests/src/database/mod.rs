@@ -7,7 +7,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 
 use idem_examples::reference::Database;
-use idem_runtime::{Builder, Idempotency};
+use idem_runtime::Builder;
 use sqlx::Pool;
 
 pub use postgres::PgPlace;
@@ -23,6 +23,10 @@ pub trait TestDatabase: Database {
 
     /// Whether two transactions may write at the same time (PostgreSQL), or one after the other (SQLite).
     const WRITES_IN_PARALLEL: bool;
+
+    /// Has a statement fail as one does that lost against another transaction, and returns the driver's
+    /// error; where the database knows no such failure, the error of a lost connection.
+    fn fail_transiently(connection: &mut Self::Connection) -> impl Future<Output = sqlx::Error> + Send;
 }
 
 /// An empty corner of a database.
@@ -40,6 +44,9 @@ pub trait Place: Clone + Send + Sync + Sized + 'static {
         connections: u32,
         via: Option<SocketAddr>,
     ) -> impl Future<Output = Connected<Self::Database>> + Send;
+
+    /// The test's own connections.
+    fn pool(&self) -> &Pool<Self::Database>;
 
     /// The key rows, in the order of their making.
     fn key_rows(&self) -> impl Future<Output = Vec<KeyRow>> + Send;
@@ -108,12 +115,4 @@ impl KeyRow {
     pub fn ttl_secs(&self) -> i64 {
         (self.expires_at - self.created_at) / 1_000_000
     }
-}
-
-/// Builds the engine.
-///
-/// # Panics
-/// If the builder refuses its settings.
-pub(crate) fn build<DB: TestDatabase>(builder: Builder<DB>) -> Idempotency<DB> {
-    builder.build().expect("the harness's settings are valid")
 }

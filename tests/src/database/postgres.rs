@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use idem_runtime::Idempotency;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, PgPool, Postgres, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, PgPool, Postgres, Row as _};
 
 use super::{Connected, KeyRow, Place, TestDatabase};
 use crate::patience::{eventually, soon};
@@ -18,6 +18,11 @@ impl TestDatabase for Postgres {
 
     const ERRORS_ABORT: bool = true;
     const WRITES_IN_PARALLEL: bool = true;
+
+    async fn fail_transiently(connection: &mut PgConnection) -> sqlx::Error {
+        let sql = "DO $$ BEGIN RAISE 'lost' USING ERRCODE = 'serialization_failure'; END $$";
+        sqlx::query(sql).execute(connection).await.expect_err("the statement raises an error")
+    }
 }
 
 /// A schema of its own, or a database of its own, on the server that `DATABASE_URL` names.
@@ -71,6 +76,13 @@ impl PgPlace {
         Self { options: options.application_name(&schema), schema, own_database, observer }
     }
 
+    /// The same place, with a parameter set in every session of the application.
+    #[must_use]
+    pub fn with_parameter(mut self, parameter: &str, value: &str) -> Self {
+        self.options = self.options.options([(parameter, value)]);
+        self
+    }
+
     /// The condition on `pg_stat_activity` that holds for the application's sessions of this place.
     fn sessions(&self) -> String {
         match &self.own_database {
@@ -103,12 +115,6 @@ impl PgPlace {
     #[must_use]
     pub fn url(&self, via: Option<SocketAddr>) -> String {
         self.options_via(via).to_url_lossy().to_string()
-    }
-
-    /// The test's own connections.
-    #[must_use]
-    pub fn observer(&self) -> &PgPool {
-        &self.observer
     }
 
     /// How many of the application's sessions are inside a transaction.
@@ -160,6 +166,10 @@ impl Place for PgPlace {
             .connect_lazy_with(self.options_via(via));
         let builder = Idempotency::builder(pool.clone()).table(self.key_table());
         Connected { builder, writer: pool.clone(), reader: pool }
+    }
+
+    fn pool(&self) -> &PgPool {
+        &self.observer
     }
 
     async fn key_rows(&self) -> Vec<KeyRow> {

@@ -2,11 +2,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use std::{env, fs, process};
+use std::{env, fs, io, process};
 
 use idem_runtime::{Idempotency, SqlitePools};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow};
-use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqlitePool};
+use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
 use super::{Connected, KeyRow, Place, TestDatabase};
 use crate::patience::soon;
@@ -16,6 +16,10 @@ impl TestDatabase for Sqlite {
 
     const ERRORS_ABORT: bool = false;
     const WRITES_IN_PARALLEL: bool = false;
+
+    async fn fail_transiently(_: &mut SqliteConnection) -> sqlx::Error {
+        sqlx::Error::Io(io::ErrorKind::ConnectionReset.into())
+    }
 }
 
 /// A file in a directory of its own.
@@ -31,12 +35,6 @@ impl SqlitePlace {
     #[must_use]
     pub fn url(&self) -> String {
         format!("sqlite://{}", self.file().display())
-    }
-
-    /// The test's own connections.
-    #[must_use]
-    pub fn observer(&self) -> &SqlitePool {
-        &self.observer
     }
 
     fn file(&self) -> PathBuf {
@@ -85,6 +83,10 @@ impl Place for SqlitePlace {
             SqlitePools::connect(&format!("{}?mode=rwc", self.url())).await.expect("a new file opens");
         let (writer, reader) = (pools.writer().clone(), pools.reader().clone());
         Connected { builder: Idempotency::builder(pools), writer, reader }
+    }
+
+    fn pool(&self) -> &SqlitePool {
+        &self.observer
     }
 
     async fn key_rows(&self) -> Vec<KeyRow> {
