@@ -86,8 +86,16 @@ pub(crate) fn bound(generics: &mut Generics, predicate: WherePredicate) {
 }
 
 /// Whether the bound on a field's type can only be judged where the type is used.
-pub(crate) fn is_open(ty: &Type, generics: &Generics) -> bool {
-    struct Find<'a>(Vec<&'a Ident>, bool);
+///
+/// A type that holds itself is judged at once: as a bound of its own impl it would never end.
+pub(crate) fn is_open(ty: &Type, input: &DeriveInput) -> bool {
+    let parameters: Vec<&Ident> = input.generics.type_params().map(|param| &param.ident).collect();
+    mentions(ty, &parameters) && !mentions(ty, &[&input.ident])
+}
+
+/// Whether one of the names is used in the type.
+fn mentions(ty: &Type, names: &[&Ident]) -> bool {
+    struct Find<'a>(&'a [&'a Ident], bool);
     impl<'ast> Visit<'ast> for Find<'_> {
         fn visit_path(&mut self, path: &'ast Path) {
             let first = path.segments.first().map(|segment| &segment.ident);
@@ -95,7 +103,7 @@ pub(crate) fn is_open(ty: &Type, generics: &Generics) -> bool {
             visit::visit_path(self, path);
         }
     }
-    let mut find = Find(generics.type_params().map(|param| &param.ident).collect(), false);
+    let mut find = Find(names, false);
     find.visit_type(ty);
     find.1
 }

@@ -124,23 +124,39 @@ impl Lowering<'_> {
     fn run(&self) -> TokenStream {
         let sig = &self.handler.function.sig;
         let p = self.runtime().private(Span::mixed_site());
-        let [guard, call, run, held, attempt, outcome, ended, value, verdict, stop, response, commit] = [
-            "guard", "call", "run", "held", "attempt", "outcome", "ended", "value", "verdict", "stop",
-            "response", "commit",
+        let [
+            guard,
+            call,
+            run,
+            held,
+            attempt,
+            handler,
+            outcome,
+            ended,
+            value,
+            verdict,
+            stop,
+            response,
+            commit,
+        ] = [
+            "guard", "call", "run", "held", "attempt", "handler", "outcome", "ended", "value", "verdict",
+            "stop", "response", "commit",
         ]
         .map(local);
 
         let options = self.options();
         let fingerprints = self.arguments().filter_map(|(index, argument)| self.fingerprint(index, argument));
         let scope = self.scope.parts.iter().filter_map(|part| self.part(part));
-        let handler = self.call(&attempt);
+        let written = self.handler();
+        let passed = self.passed(&attempt);
         let answer = self.answer(&verdict, &value);
         // "not Send" is said of the function.
         let at = site(sig.ident.span());
         let work = quote! {{
             let #ended = match #run.reserve(&mut #held).await {
                 #p::Reserved::Run(mut #attempt) => {
-                    let #outcome = match #p::execute(#attempt.run_limit(), #handler).await {
+                    let #handler = #written;
+                    let #outcome = match #p::execute(#attempt.run_limit(), #handler(#passed)).await {
                         #p::Result::Ok(#value) => {
                             let #verdict = {
                                 #[allow(unused_imports)]
@@ -258,10 +274,16 @@ impl Lowering<'_> {
         Some(quote_spanned!(at=> { let #pat = &#name; #call.#scope(#label, #reference); }))
     }
 
-    /// The call of the handler, its arguments in source order.
-    fn call(&self, attempt: &Ident) -> TokenStream {
+    /// The handler as a value. Called by its name, clippy would ask for an `await` in every handler, and axum's
+    /// own are spared that because the router takes them as values.
+    fn handler(&self) -> TokenStream {
         let Signature { ident, generics, .. } = &self.handler.function.sig;
         let turbofish = generics::turbofish(generics);
+        quote!(#ident #turbofish)
+    }
+
+    /// What the handler is called with, in source order.
+    fn passed(&self, attempt: &Ident) -> TokenStream {
         let arguments = self.arguments().map(|(_, argument)| {
             let Argument { conditions, name, role, .. } = argument;
             let value = match role {
@@ -278,7 +300,7 @@ impl Lowering<'_> {
             };
             quote!(#(#conditions)* #value)
         });
-        quote!(#ident #turbofish (#(#arguments),*))
+        quote!(#(#arguments),*)
     }
 
     /// The handler's value as an outcome; the caret of a type that is no answer is on the return type.

@@ -20,8 +20,7 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
         .collect();
 
     // A field of a generic type is inert or not when the parameter is known; any other is judged here.
-    let (open, closed): (Vec<&Type>, Vec<&Type>) =
-        types.iter().partition(|ty| derive::is_open(ty, &input.generics));
+    let (open, closed): (Vec<&Type>, Vec<&Type>) = types.iter().partition(|ty| derive::is_open(ty, input));
     let mut generics = input.generics.clone();
     for ty in open {
         let at = ends(ty).0;

@@ -16,7 +16,7 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
     let mut generics = input.generics.clone();
     let value = if let Some(field) = field(input, mistakes) {
         derive::refuse(field, NAME, mistakes);
-        if derive::is_open(&field.ty, &generics) {
+        if derive::is_open(&field.ty, input) {
             let (ty, at) = (&field.ty, ends(&field.ty).0);
             let root = runtime.root(at);
             derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #root::ScopeValue));
