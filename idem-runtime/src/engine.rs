@@ -372,14 +372,16 @@ impl<'h, DB: Store> Commit<'h, DB> {
     #[must_use]
     pub fn finalize(self) -> BoxFuture<'h, Ended<DB>> {
         Box::pin(async move {
-            let Self { run, tx, lock, response } = self;
+            let Self { run, mut tx, lock, response } = self;
             drop(lock);
-            #[expect(clippy::disallowed_methods, reason = "recording proved that the transaction lives")]
-            let committed = tx.commit().await;
-            match committed {
+            // Not `tx.commit()`, which would drop the transaction with the error.
+            match DB::TransactionManager::commit(&mut tx).await {
                 Ok(()) => run.ended(Ending::Answer(response), Condition::Clean),
                 Err(error) => {
                     tracing::error!(%error, "a run cannot be committed");
+                    // A server sends the error before it releases the locks; its word on the ROLLBACK comes after, so
+                    // that a retry does not meet what is left of this run.
+                    roll_back(&mut tx).await;
                     let problem = if Cause::of(&error) == Cause::Conflict {
                         Problem::Transient
                     } else if Cause::is_silent(&error) {
