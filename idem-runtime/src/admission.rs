@@ -183,6 +183,16 @@ impl<DB: Store> Inner<DB> {
     }
 
     async fn connection(&self) -> Result<Held<DB>, Problem> {
+        let held = self.acquire().await?;
+        // Nothing has begun, so the answer need not be that nobody knows.
+        if self.tasks.are_stopped() {
+            held.release().await;
+            return Err(Problem::StoreUnavailable);
+        }
+        Ok(held)
+    }
+
+    async fn acquire(&self) -> Result<Held<DB>, Problem> {
         match tokio::time::timeout(self.http.acquire_timeout, DB::acquire(&self.pools)).await {
             Ok(Ok(connection)) => Ok(Held::new(connection)),
             Ok(Err(error)) => {

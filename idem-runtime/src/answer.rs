@@ -1,13 +1,16 @@
 //! The answers that an engine gives, and what it keeps of a handler's.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::response::Parts;
 use http_body::Body as _;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Limited};
 
 use crate::error::Error;
+use crate::execute::{Stop, execute};
 use crate::fingerprint::Digest;
 use crate::idempotency::Inner;
 use crate::problem::Problem;
@@ -25,9 +28,15 @@ impl<DB: Store> Inner<DB> {
         problem.response(&self.http.problem_base).map(Body::from)
     }
 
-    /// Collects a body and keeps what will be replayed. `None` if it is too large, has no known length, or fails.
-    pub(crate) async fn keep(&self, parts: &Parts, body: Body) -> Option<(StoredResponse, Bytes)> {
-        let body = match collect(body, self.http.max_response, self.settings.run_limit).await {
+    /// Collects a body within `limit` and keeps what will be replayed. `None` if it is too large, has no known length,
+    /// or fails.
+    pub(crate) async fn keep(
+        &self,
+        parts: &Parts,
+        body: Body,
+        limit: Duration,
+    ) -> Option<(StoredResponse, Bytes)> {
+        let body = match collect(body, self.http.max_response, limit).await {
             Ok(body) => body,
             Err(why) => {
                 tracing::error!(why, "an answer cannot be stored");
@@ -68,14 +77,19 @@ pub(crate) fn answer_from(found: &Found, fingerprint: &Digest) -> Result<Respons
 
 /// The whole of a body whose length is known beforehand and at most `max` bytes. One without a length is a stream,
 /// which may never end.
-async fn collect(body: Body, max: usize, limit: std::time::Duration) -> Result<Bytes, &'static str> {
+async fn collect(body: Body, max: usize, limit: Duration) -> Result<Bytes, &'static str> {
     let length = body.size_hint().exact().ok_or("its length is not known, as a stream's")?;
-    if usize::try_from(length).map_or(true, |length| length > max) {
+    let Some(length) = usize::try_from(length).ok().filter(|length| *length <= max) else {
         return Err("it is larger than `max_response`");
-    }
-    match tokio::time::timeout(limit, body.collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(_failed)) => Err("its body failed"),
-        Err(_elapsed) => Err("its body did not end"),
+    };
+    // Limited, because the length is only what the body says of itself.
+    match execute(limit, Limited::new(body, length).collect()).await {
+        Ok(Ok(collected)) => {
+            let body = collected.to_bytes();
+            if body.len() == length { Ok(body) } else { Err("it is shorter than it said") }
+        }
+        Ok(Err(_failed)) => Err("its body failed, or is longer than it said"),
+        Err(Stop::OverLimit) => Err("its body did not end"),
+        Err(Stop::Panicked(_)) => Err("its body panicked"),
     }
 }

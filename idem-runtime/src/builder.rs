@@ -11,8 +11,8 @@ use crate::problem::DEFAULT_PROBLEM_BASE;
 use crate::replay;
 use crate::store::{Isolation, Settings, Store, Table};
 
-/// Longest time that any setting may name, ten years.
-const TEN_YEARS: Duration = Duration::from_hours(3650 * 24);
+/// Longest time that a setting may name. PostgreSQL's own time-outs end at 24.8 days.
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// Settles how an [`Idempotency`] works. Made by [`Idempotency::builder`]; does no I/O.
 #[derive(Debug)]
@@ -85,15 +85,17 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
-    /// How long a handler may run, 1 s to ten years; 60 s if not given. Then its future is dropped, its transaction
-    /// rolled back, and the answer is 503.
+    /// How long a handler may run, 1 s to 24 h, and never longer than its TTL; 60 s if not given. Then its future is
+    /// dropped, its transaction rolled back, and the answer is 503.
+    ///
+    /// PostgreSQL is told as well: 5 s later it ends a statement that still runs, and a transaction that sits idle.
     pub fn run_limit(mut self, limit: Duration) -> Self {
         self.run_limit = limit;
         self
     }
 
-    /// How long a request waits for a pooled connection, or behind a duplicate that does; longer than zero, 5 s if not
-    /// given. Then the answer is 503.
+    /// How long a request waits for a pooled connection, or behind a duplicate that does, and for the database to
+    /// reserve its key; longer than zero, at most 24 h, 5 s if not given. Then the answer is 503.
     pub fn acquire_timeout(mut self, limit: Duration) -> Self {
         self.http.acquire_timeout = limit;
         self
@@ -135,10 +137,10 @@ impl<DB: Store> Builder<DB> {
     /// [`BuildError`], which names the setting that is out of its range.
     pub fn build(self) -> Result<Idempotency<DB>, BuildError> {
         let table = Table::parse(&self.table, DB::DEFAULT_SCHEMA).map_err(BuildError::Table)?;
-        if !(Duration::from_secs(1)..=TEN_YEARS).contains(&self.run_limit) {
+        if !(Duration::from_secs(1)..=LONGEST).contains(&self.run_limit) {
             return Err(BuildError::RunLimit);
         }
-        if self.http.acquire_timeout.is_zero() {
+        if self.http.acquire_timeout.is_zero() || self.http.acquire_timeout > LONGEST {
             return Err(BuildError::AcquireTimeout);
         }
         if let Some(name) = self.http.replay_headers.iter().find(|name| !replay::replayable(name)) {

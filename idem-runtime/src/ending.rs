@@ -10,7 +10,7 @@ use sqlx::Transaction;
 use sqlx_core::transaction::TransactionManager;
 
 use crate::answer::answer_from;
-use crate::engine::{BoxFuture, RETRIES};
+use crate::engine::{BoxFuture, RETRIES, within};
 use crate::held::{END_LIMIT, Held};
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
@@ -25,6 +25,8 @@ pub struct Ended<DB: Store> {
     pub(crate) ending: Ending<DB>,
     pub(crate) condition: Condition,
     pub(crate) claim: Option<Claim>,
+    /// Kept until a connection that is not known to have ended is closed: a COMMIT may still be under way on it.
+    pub(crate) lock: Option<DB::Lock>,
 }
 
 /// What is left to do when the transaction is over.
@@ -78,7 +80,13 @@ pub(crate) async fn roll_back<DB: Store>(tx: &mut Transaction<'_, DB>) -> Rolled
     }
     let to_depth_zero = async {
         while DB::TransactionManager::get_transaction_depth(tx) > 0 {
-            DB::TransactionManager::rollback(tx).await?;
+            if let Err(error) = DB::TransactionManager::rollback(tx).await {
+                // The reply may be that to a statement which the handler gave up; the second is ROLLBACK's own.
+                if !matches!(error, sqlx::Error::Database(_)) {
+                    return Err(error);
+                }
+                DB::TransactionManager::rollback(tx).await?;
+            }
         }
         Ok::<(), sqlx::Error>(())
     };
@@ -106,19 +114,26 @@ impl<DB: Store> Ended<DB> {
     #[must_use]
     pub fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Response> {
         Box::pin(async move {
-            let Self { engine, ending, mut condition, claim } = self;
+            let Self { engine, ending, mut condition, claim, mut lock } = self;
             let answer = match ending {
                 Ending::Answer(response) => Ok(response),
                 Ending::Panic(panic) => Err(panic),
                 Ending::Failed(unstored) => {
+                    drop(lock.take());
                     let (answer, after) = engine.store_failed(held.connection(), *unstored).await;
                     condition = after;
                     Ok(answer)
                 }
             };
             match condition {
-                Condition::Clean => held.release().await,
-                Condition::Suspect => held.close().await,
+                Condition::Clean => {
+                    drop(lock);
+                    held.release().await;
+                }
+                Condition::Suspect => {
+                    held.close().await;
+                    drop(lock);
+                }
             }
             drop(claim);
             answer.unwrap_or_else(|panic| resume_unwind(panic))
@@ -135,7 +150,7 @@ impl<DB: Store> Inner<DB> {
     ) -> (Response, Condition) {
         let Unstored { request, mark, stored, response } = unstored;
         for _ in 0..=RETRIES {
-            match DB::store_failed(connection, &self.statements, &request, &mark, &stored).await {
+            match within(DB::store_failed(connection, &self.statements, &request, &mark, &stored)).await {
                 Ok(true) => return (response, Condition::Clean),
                 Ok(false) => return self.yield_to_winner(connection, &request).await,
                 Err(error) if Cause::of(&error) == Cause::Conflict => {}
@@ -156,7 +171,7 @@ impl<DB: Store> Inner<DB> {
         connection: &mut DB::Connection,
         request: &KeyRequest,
     ) -> (Response, Condition) {
-        match DB::find(connection, &self.statements, &request.address).await {
+        match within(DB::find(connection, &self.statements, &request.address)).await {
             Ok(Some(found)) => {
                 let answer = answer_from(&found, &request.fingerprint);
                 (answer.unwrap_or_else(|problem| self.problem(problem)), Condition::Clean)

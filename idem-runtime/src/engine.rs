@@ -14,24 +14,38 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::response::{IntoResponse, Response};
-use sqlx::{Connection, Transaction};
+use sqlx::Transaction;
 use sqlx_core::transaction::TransactionManager;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::answer::answer_from;
-use crate::ending::{Condition, Ended, Ending, RolledBack, roll_back};
+use crate::ending::{Condition, Ended, Ending, roll_back};
 use crate::execute::Stop;
 use crate::held::Held;
 use crate::idempotency::Inner;
-use crate::in_process::{Attempt as Attempted, Claim};
+use crate::in_process::Claim;
 use crate::options::Rules;
 use crate::outcome::{self, Plan, Verdict};
 use crate::problem::Problem;
-use crate::store::{Cause, Found, KeyRequest, Reserve, Store};
+use crate::reserving::{Begun, Refused};
+use crate::store::{Cause, KeyRequest, Store};
 use crate::tasks::Tasks;
+
+/// How long a statement of the engine may take once the handler has run. A server that does not reply within it will
+/// hardly do so later, and the client has given up.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(10);
+
+/// The statement's result; after [`STATEMENT_LIMIT`], that no reply came.
+pub(crate) async fn within<T>(
+    statement: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, sqlx::Error> {
+    match tokio::time::timeout(STATEMENT_LIMIT, statement).await {
+        Ok(result) => result,
+        Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
+    }
+}
 
 /// How often a reservation, or the storing of a failed answer, begins again after losing a race.
 pub(crate) const RETRIES: usize = 3;
@@ -94,114 +108,24 @@ impl<DB: Store> Run<DB> {
         Box::pin(async move {
             // From here on the task counts as running.
             self.token = None;
-            if self.keyed.is_some()
-                && let Err(problem) = self.engine.check_once(held.connection()).await
-            {
-                let is_answered = problem == Problem::StoreMisconfigured;
-                let condition = if is_answered { Condition::Clean } else { Condition::Suspect };
-                return Reserved::Ended(self.failed(problem, condition));
-            }
-            let begin = DB::begin(&self.engine.statements);
-            let mut tx = match held.connection().begin_with(begin).await {
-                Ok(tx) => tx,
-                Err(error) => {
-                    let problem = not_reserved(&error);
-                    return Reserved::Ended(self.failed(problem, Condition::Suspect));
-                }
+            let limit = self.engine.http.acquire_timeout;
+            let begun = match tokio::time::timeout(limit, self.begin(held)).await {
+                Ok(Ok(begun)) => begun,
+                Ok(Err(refused)) => return Reserved::Ended(self.refused(refused)),
+                Err(_elapsed) => return Reserved::Ended(self.refused(Refused::out_of_time())),
             };
-            let lock = DB::lock(&self.engine.pools);
-            let Some(keyed) = &self.keyed else {
-                return Reserved::Run(Attempt { run: self, tx, lock, mark: None });
-            };
-
-            for _ in 0..=RETRIES {
-                match DB::reserve(&mut tx, &self.engine.statements, &keyed.request).await {
-                    Ok(Reserve::Fresh(mark)) => {
-                        keyed.claim.running(keyed.request.fingerprint);
-                        return Reserved::Run(Attempt { run: self, tx, lock, mark: Some(mark) });
-                    }
-                    Ok(Reserve::Found(found)) => {
-                        let condition = roll_back(&mut tx).await.condition();
-                        return Reserved::Ended(self.found(found, condition));
-                    }
-                    Ok(Reserve::InProgress) => {
-                        let condition = roll_back(&mut tx).await.condition();
-                        return Reserved::Ended(self.in_progress(condition));
-                    }
-                    Ok(Reserve::Vanished) => {}
-                    Err(error) if Cause::of(&error) == Cause::Conflict => {}
-                    Err(error) => {
-                        let rolled_back = roll_back(&mut tx).await;
-                        // After a failover the server stays read-only; another connection finds the new one.
-                        let is_dead_end = Cause::of(&error) == Cause::ReadOnly;
-                        let condition =
-                            if is_dead_end { Condition::Suspect } else { rolled_back.condition() };
-                        return Reserved::Ended(self.failed(not_reserved(&error), condition));
-                    }
-                }
-                // A race was lost before the handler ran: the transaction holds nothing, so it begins again with a
-                // new snapshot.
-                if roll_back(&mut tx).await != RolledBack::Acknowledged {
-                    return Reserved::Ended(self.failed(Problem::StoreUnavailable, Condition::Suspect));
-                }
-                let begin = DB::begin(&self.engine.statements);
-                if let Err(error) = DB::TransactionManager::begin(&mut tx, Some(begin)).await {
-                    return Reserved::Ended(self.failed(not_reserved(&error), Condition::Suspect));
-                }
+            if let Some(keyed) = &self.keyed {
+                keyed.claim.running(keyed.request.fingerprint);
             }
-            let condition = roll_back(&mut tx).await.condition();
-            Reserved::Ended(self.failed(Problem::StoreUnavailable, condition))
+            let Begun { tx, lock, mark } = begun;
+            let deadline = Instant::now() + self.rules.run_limit(self.engine.settings.run_limit);
+            Reserved::Run(Attempt { run: self, tx, lock, mark, deadline })
         })
     }
-}
 
-impl<DB: Store> Run<DB> {
-    /// The key has a live row: it is the answer, for this request and for those that wait behind it.
-    fn found(mut self, found: Found, condition: Condition) -> Ended<DB> {
-        let Some(Keyed { request, claim }) = self.keyed.take() else {
-            unreachable!("only a request with a key looks for a row")
-        };
-        let found = Arc::new(found);
-        let answer = answer_from(&found, &request.fingerprint);
-        claim.over(Attempted::Found(found));
-        let answer = answer.unwrap_or_else(|problem| self.engine.problem(problem));
-        self.ended(Ending::Answer(answer), condition)
-    }
-
-    /// Another process runs the key.
-    fn in_progress(mut self, condition: Condition) -> Ended<DB> {
-        if let Some(keyed) = self.keyed.take() {
-            keyed.claim.over(Attempted::InProgress);
-        }
-        let answer = self.engine.problem(Problem::InProgress);
-        self.ended(Ending::Answer(answer), condition)
-    }
-
-    /// The key could not be reserved.
-    fn failed(mut self, problem: Problem, condition: Condition) -> Ended<DB> {
-        if let Some(keyed) = self.keyed.take() {
-            keyed.claim.over(Attempted::Failed(problem));
-        }
-        let answer = self.engine.problem(problem);
-        self.ended(Ending::Answer(answer), condition)
-    }
-
-    pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition) -> Ended<DB> {
+    pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition, lock: Option<DB::Lock>) -> Ended<DB> {
         let Self { engine, keyed, .. } = self;
-        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim) }
-    }
-}
-
-/// What a failed reservation tells the client.
-fn not_reserved(error: &sqlx::Error) -> Problem {
-    tracing::error!(%error, "an idempotency key cannot be reserved");
-    match Cause::of(error) {
-        Cause::Misconfigured | Cause::Other => Problem::StoreMisconfigured,
-        Cause::Conflict
-        | Cause::ConnectionLost
-        | Cause::LockTimeout
-        | Cause::ReadOnly
-        | Cause::Unavailable => Problem::StoreUnavailable,
+        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock }
     }
 }
 
@@ -238,6 +162,8 @@ pub struct Attempt<'h, DB: Store> {
     pub(crate) lock: DB::Lock,
     /// `None` for a run without a key.
     pub(crate) mark: Option<DB::Mark>,
+    /// When the handler, and its answer's body, must have ended.
+    pub(crate) deadline: Instant,
 }
 
 /// A database whose attempts lend the handler an `A`.
@@ -307,10 +233,10 @@ pub enum Recorded<'h, DB: Store> {
 }
 
 impl<'h, DB: Store> Attempt<'h, DB> {
-    /// How long the handler may run.
+    /// How long the run may still take.
     #[must_use]
     pub fn run_limit(&self) -> Duration {
-        self.run.engine.settings.run_limit
+        self.deadline.saturating_duration_since(Instant::now())
     }
 
     /// RECORD: decides what becomes of the writes and of the answer, and writes a lasting answer into the key row.
@@ -328,20 +254,23 @@ impl<'h, DB: Store> Attempt<'h, DB> {
                     return self.reject(Problem::Transient).await;
                 }
             };
-            let (parts, body) = response.into_parts();
-            if self.mark.is_none() {
-                return self.record_nothing(verdict, parts, body).await;
-            }
-            match outcome::plan(verdict, &parts, self.run.rules.record) {
+            let (mut parts, body) = response.into_parts();
+            let plan = self.mark.as_ref().map(|_| outcome::plan(verdict, &parts, self.run.rules.record));
+            let commits = outcome::commits_without_key(verdict, &parts);
+            outcome::strip(&mut parts);
+            let Some(plan) = plan else {
+                return self.record_nothing(commits, parts, body).await;
+            };
+            match plan {
                 Plan::CommitAndRecord => self.complete(parts, body).await,
-                Plan::RollBackAndRecord => self.roll_back_and_record(verdict, parts, body).await,
+                Plan::RollBackAndRecord => self.roll_back_and_record(parts, body).await,
                 Plan::ProbeThenRecord => {
                     // A failed statement, or no reply at all: the answer speaks of the database, not of the operation.
-                    let failed = DB::is_aborted(&mut self.tx).await.unwrap_or(true);
+                    let failed = within(DB::is_aborted(&mut self.tx)).await.unwrap_or(true);
                     if failed {
                         self.abandon(Ending::Answer(Response::from_parts(parts, body))).await
                     } else {
-                        self.roll_back_and_record(verdict, parts, body).await
+                        self.roll_back_and_record(parts, body).await
                     }
                 }
                 Plan::RollBackAndSend => {
@@ -375,8 +304,9 @@ impl<'h, DB: Store> Commit<'h, DB> {
             let Self { run, mut tx, lock, response } = self;
             drop(lock);
             // Not `tx.commit()`, which would drop the transaction with the error.
-            match DB::TransactionManager::commit(&mut tx).await {
-                Ok(()) => run.ended(Ending::Answer(response), Condition::Clean),
+            let committed = within(DB::TransactionManager::commit(&mut tx)).await;
+            match committed {
+                Ok(()) => run.ended(Ending::Answer(response), Condition::Clean, None),
                 Err(error) => {
                     tracing::error!(%error, "a run cannot be committed");
                     // A server sends the error before it releases the locks; its word on the ROLLBACK comes after, so
@@ -390,7 +320,7 @@ impl<'h, DB: Store> Commit<'h, DB> {
                         Problem::CommitRejected
                     };
                     let answer = run.engine.problem(problem);
-                    run.ended(Ending::Answer(answer), Condition::Suspect)
+                    run.ended(Ending::Answer(answer), Condition::Suspect, None)
                 }
             }
         })

@@ -47,9 +47,9 @@ pub enum BuildError {
     Table(TableNameError),
     /// A header that must never be replayed: credentials, or what describes one transfer only.
     ReplayHeader(http::HeaderName),
-    /// The run limit is not between 1 s and 10 years.
+    /// The run limit is not between 1 s and 24 h.
     RunLimit,
-    /// The acquire time-out is zero.
+    /// The acquire time-out is zero or longer than 24 h.
     AcquireTimeout,
     /// The base of the problem types is not printable ASCII, or empty.
     ProblemBase,
@@ -60,8 +60,10 @@ impl fmt::Display for BuildError {
         match self {
             Self::Table(error) => error.fmt(f),
             Self::ReplayHeader(name) => write!(f, "the header `{name}` must not be replayed"),
-            Self::RunLimit => f.write_str("the run limit must be between 1 second and 10 years"),
-            Self::AcquireTimeout => f.write_str("the acquire time-out must be longer than zero"),
+            Self::RunLimit => f.write_str("the run limit must be between 1 second and 24 hours"),
+            Self::AcquireTimeout => {
+                f.write_str("the acquire time-out must be longer than zero and at most 24 hours")
+            }
             Self::ProblemBase => {
                 f.write_str("the base of the problem types must be a URI in printable ASCII")
             }

@@ -118,7 +118,8 @@ impl<DB: Store> Idempotency<DB> {
     }
 
     /// Deletes the row of `key` within `scope`, expired or not, so that the next request with the key runs. `true` if
-    /// there was one. Waits for a first request that still runs.
+    /// there was one. The row of a first request that still runs is not there yet: `false`, and it appears once the
+    /// request commits.
     ///
     /// The way out of a row whose handler ended its own transaction, once a person has looked what came of it.
     ///

@@ -118,6 +118,8 @@ mod problem;
 #[cfg(feature = "axum")]
 mod recording;
 mod replay;
+#[cfg(feature = "axum")]
+mod reserving;
 
 #[cfg(feature = "axum")]
 #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! What an attribute says of its operation.
 
+use std::time::Duration;
+
 use crate::outcome::RecordRule;
 
 /// The options of a handler or a policy; what is not given is left to the next one: the handler's own, then its
@@ -13,6 +15,13 @@ pub struct Options {
 
 /// One day.
 const DEFAULT_TTL_SECS: u64 = 86_400;
+
+impl Rules {
+    /// How long a run may take: a row must not expire before its request ends, or its retry would run.
+    pub(crate) fn run_limit(&self, limit: Duration) -> Duration {
+        limit.min(Duration::from_secs(self.ttl_secs))
+    }
+}
 
 impl Options {
     /// Nothing given.

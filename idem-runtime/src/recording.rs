@@ -6,15 +6,14 @@ use http::response::Parts;
 use sqlx_core::transaction::TransactionManager;
 
 use crate::ending::{Condition, Ended, Ending, RolledBack, Unstored, roll_back};
-use crate::engine::{Attempt, Commit, Keyed, Recorded, Run};
-use crate::outcome::{self, Verdict};
+use crate::engine::{Attempt, Commit, Keyed, Recorded, Run, within};
 use crate::problem::Problem;
 use crate::store::{Cause, Complete, Store};
 
 impl<'h, DB: Store> Attempt<'h, DB> {
     /// A lasting success: the answer goes into the key row, in the transaction that reserved it.
     pub(crate) async fn complete(mut self, parts: Parts, body: Body) -> Recorded<'h, DB> {
-        let Some((stored, body)) = self.run.engine.keep(&parts, body).await else {
+        let Some((stored, body)) = self.run.engine.keep(&parts, body, self.run_limit()).await else {
             return self.reject(Problem::ResponseNotStorable).await;
         };
         match DB::TransactionManager::get_transaction_depth(&self.tx) {
@@ -27,7 +26,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             unreachable!("only a run with a key has an answer to record")
         };
         let statements = &self.run.engine.statements;
-        match DB::complete(&mut self.tx, statements, &keyed.request, mark, &stored).await {
+        match within(DB::complete(&mut self.tx, statements, &keyed.request, mark, &stored)).await {
             Ok(Complete::Recorded) => {
                 let response = Response::from_parts(parts, Body::from(body));
                 Recorded::Commit(Commit { run: self.run, tx: self.tx, lock: self.lock, response })
@@ -51,13 +50,8 @@ impl<'h, DB: Store> Attempt<'h, DB> {
     }
 
     /// A lasting failure: the writes go, and the answer is stored once they are gone.
-    pub(crate) async fn roll_back_and_record(
-        mut self,
-        verdict: Verdict,
-        parts: Parts,
-        body: Body,
-    ) -> Recorded<'h, DB> {
-        let Some((stored, body)) = self.run.engine.keep(&parts, body).await else {
+    pub(crate) async fn roll_back_and_record(mut self, parts: Parts, body: Body) -> Recorded<'h, DB> {
+        let Some((stored, body)) = self.run.engine.keep(&parts, body, self.run_limit()).await else {
             return self.reject(Problem::ResponseNotStorable).await;
         };
         let rolled_back = roll_back(&mut self.tx).await;
@@ -65,39 +59,35 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         let ending = match (rolled_back, self.run.keyed.take(), self.mark.take()) {
             (RolledBack::Acknowledged, Some(Keyed { request, claim }), Some(mark)) => {
                 let unstored = Unstored { request, mark, stored, response };
-                let Self { run: Run { engine, .. }, .. } = self;
+                let Self { run: Run { engine, .. }, lock, .. } = self;
                 return Recorded::Ended(Ended {
                     engine,
                     ending: Ending::Failed(Box::new(unstored)),
                     condition: Condition::Clean,
                     claim: Some(claim),
+                    lock: Some(lock),
                 });
             }
             (RolledBack::Lost, keyed, _) => {
                 self.run.keyed = keyed;
                 Ending::Answer(self.run.engine.problem(Problem::OutcomeUnknown))
             }
-            // The database's failure, seen by the handler as an error: its answer is not a decision.
-            (_, keyed, _) if verdict.is_err() => {
-                self.run.keyed = keyed;
-                Ending::Answer(response)
-            }
+            // An answer that was to be stored and is not must not leave: the retry may come to another.
             (_, keyed, _) => {
                 self.run.keyed = keyed;
                 Ending::Answer(self.run.engine.problem(Problem::Transient))
             }
         };
-        Recorded::Ended(self.run.ended(ending, Condition::Suspect))
+        self.ended(ending, Condition::Suspect)
     }
 
     /// A run without a key: commit or roll back, and store nothing.
     pub(crate) async fn record_nothing(
         mut self,
-        verdict: Verdict,
+        commits: bool,
         parts: Parts,
         body: Body,
     ) -> Recorded<'h, DB> {
-        let commits = outcome::commits_without_key(verdict, &parts);
         let response = Response::from_parts(parts, body);
         if !commits {
             return self.abandon(Ending::Answer(response)).await;
@@ -108,7 +98,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             _ => return self.reject(Problem::CommitRejected).await,
         }
         // With a key the completing statement tells; here sqlx would take the server's ROLLBACK for a COMMIT.
-        match DB::is_aborted(&mut self.tx).await {
+        match within(DB::is_aborted(&mut self.tx)).await {
             Ok(false) => Recorded::Commit(Commit { run: self.run, tx: self.tx, lock: self.lock, response }),
             Ok(true) => self.reject(Problem::CommitRejected).await,
             Err(error) => {
@@ -119,21 +109,29 @@ impl<'h, DB: Store> Attempt<'h, DB> {
     }
 
     /// Rolls back and answers a problem.
-    pub(crate) async fn reject(self, problem: Problem) -> Recorded<'h, DB> {
+    pub(crate) async fn reject(mut self, problem: Problem) -> Recorded<'h, DB> {
+        let rolled_back = roll_back(&mut self.tx).await;
+        if rolled_back == RolledBack::Lost {
+            return self.lose();
+        }
         let answer = self.run.engine.problem(problem);
-        self.abandon(Ending::Answer(answer)).await
+        self.ended(Ending::Answer(answer), rolled_back.condition())
     }
 
     /// Rolls back and leaves nothing behind.
     pub(crate) async fn abandon(mut self, ending: Ending<DB>) -> Recorded<'h, DB> {
         let condition = roll_back(&mut self.tx).await.condition();
-        Recorded::Ended(self.run.ended(ending, condition))
+        self.ended(ending, condition)
+    }
+
+    fn ended(self, ending: Ending<DB>, condition: Condition) -> Recorded<'h, DB> {
+        Recorded::Ended(self.run.ended(ending, condition, Some(self.lock)))
     }
 
     /// The handler ended the transaction itself: what it wrote may stay, and nobody can tell.
     fn lose(self) -> Recorded<'h, DB> {
         tracing::error!("a handler ended the transaction that was lent to it");
         let answer = self.run.engine.problem(Problem::OutcomeUnknown);
-        Recorded::Ended(self.run.ended(Ending::Answer(answer), Condition::Suspect))
+        self.ended(Ending::Answer(answer), Condition::Suspect)
     }
 }

@@ -33,6 +33,11 @@ impl Tasks {
         (!self.0.is_draining.load(Ordering::SeqCst)).then_some(token)
     }
 
+    /// Whether a drain has dropped what was running: nothing may begin any more.
+    pub(crate) fn are_stopped(&self) -> bool {
+        self.0.stop.is_cancelled()
+    }
+
     /// Runs `work` to its end, whatever becomes of the caller.
     ///
     /// `None` if a drain or the runtime's shutdown dropped it: then nobody knows its outcome. A panic of `work` goes

@@ -79,6 +79,12 @@ pub(super) struct Marks {
 }
 
 impl Marks {
+    pub(super) fn remove(extensions: &mut Extensions) {
+        extensions.remove::<KeepWrites>();
+        extensions.remove::<Record>();
+        extensions.remove::<DoNotRecord>();
+    }
+
     pub(super) fn of(extensions: &Extensions) -> Self {
         Self {
             keep_writes: extensions.get::<KeepWrites>().is_some(),

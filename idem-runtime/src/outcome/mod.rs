@@ -7,6 +7,8 @@ use http::{StatusCode, header, response};
 use markers::Marks;
 pub use markers::{DoNotRecord, KeepWrites, Record};
 
+use crate::replay::IDEMPOTENT_REPLAYED;
+
 /// Which answers of a handler are stored and replayed: the attribute's option `record`.
 ///
 /// Under every rule: an answer below 400 is stored together with the handler's writes. An answer of 400 and
@@ -96,6 +98,13 @@ pub(crate) fn plan(verdict: Verdict, answer: &response::Parts, rule: RecordRule)
         RecordRule::All if is_failure => Plan::ProbeThenRecord,
         RecordRule::Decided | RecordRule::All => Plan::RollBackAndRecord,
     }
+}
+
+/// Takes off an answer what speaks of this run only: its markers, which must not reach a handler that called this one,
+/// and a replay mark that it passes on from elsewhere.
+pub(crate) fn strip(answer: &mut response::Parts) {
+    Marks::remove(&mut answer.extensions);
+    answer.headers.remove(IDEMPOTENT_REPLAYED);
 }
 
 /// Whether a run that has no key, and so nothing to store, commits; it rolls back otherwise.

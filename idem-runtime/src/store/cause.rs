@@ -7,13 +7,14 @@ use sqlx::Error;
 pub(crate) enum Cause {
     /// The transaction lost against another and was rolled back: 40001, 40P01.
     Conflict,
-    /// The connection is gone: class 08, 25P03, 57P01 to 57P05, or no reply at all.
+    /// The connection is gone, or the server does not know what came of the statement: class 08, 25P03, 25P04, 40003,
+    /// 57P01 to 57P05, or no reply at all.
     ConnectionLost,
     /// A lock was not had in time: 55P03.
     LockTimeout,
     /// The server takes no writes, as after a failover: 25006.
     ReadOnly,
-    /// The table is missing, not as it should be, or not allowed to this role: classes 3F and 42, 23502.
+    /// The table is missing, not as it should be, or not allowed to this role: classes 0A, 22, 28, 3F and 42, 23502.
     Misconfigured,
     /// The database is too busy or too full to work now.
     Unavailable,
@@ -50,14 +51,17 @@ impl Cause {
 fn of_sqlstate(code: &str) -> Cause {
     match code {
         "40001" | "40P01" => Cause::Conflict,
-        "25P03" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Cause::ConnectionLost,
+        "25P03" | "25P04" | "40003" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => {
+            Cause::ConnectionLost
+        }
         "55P03" => Cause::LockTimeout,
         "25006" => Cause::ReadOnly,
         "23502" => Cause::Misconfigured,
         _ => match &code[..2] {
             "08" => Cause::ConnectionLost,
-            "3F" | "42" => Cause::Misconfigured,
-            "53" | "57" | "58" => Cause::Unavailable,
+            "0A" | "22" | "28" | "3F" | "42" => Cause::Misconfigured,
+            // 25: the connection came with a transaction that is not ours, or one that has failed.
+            "25" | "53" | "57" | "58" => Cause::Unavailable,
             _ => Cause::Other,
         },
     }

@@ -13,7 +13,7 @@ mod table;
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 use sqlx::{Database, Error, SqlStr};
@@ -90,12 +90,13 @@ pub trait Store: Database + sealed::Sealed {
     #[doc(hidden)]
     fn lock(pools: &Self::Pools) -> Self::Lock;
 
-    /// RESERVE: the first statement of the transaction.
+    /// RESERVE: the first statement of the transaction, whose BEGIN was sent after `begun`.
     #[doc(hidden)]
     fn reserve<'c>(
         connection: &'c mut Self::Connection,
         statements: &'c Self::Statements,
         request: &'c KeyRequest,
+        begun: Instant,
     ) -> impl Future<Output = Result<Reserve<Self::Mark>, Error>> + Send + 'c;
 
     /// RECORD: writes the answer into the reserved row, in the transaction that reserved it.
@@ -217,6 +218,8 @@ pub enum Reserve<Mark> {
     InProgress,
     /// The row went away between the conflict and the read: begin again.
     Vanished,
+    /// The transaction is older than its BEGIN: the connection came from the pool with one open (sqlx issue 4385).
+    Foreign,
 }
 
 /// A live row, as another request left it.

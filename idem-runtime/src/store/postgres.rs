@@ -1,10 +1,10 @@
 //! Key rows in PostgreSQL, 13 or newer.
 //!
-//! The reserving statement tries a transaction-level advisory lock and never waits for another request; the primary
-//! key decides who runs. The statements are text built once from the table's name, so their plans stay cached.
+//! The reserving statement tries a transaction-level advisory lock, so it does not wait for another request; the
+//! primary key decides who runs. The statements are text built once from the table's name, so their plans stay cached.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
@@ -28,9 +28,13 @@ const CREATE: &str = include_str!("../../migrations/postgres/0001_create_idempot
 /// keys of their own fail now and then while the table grows.
 const LOCK_TIMEOUT: &str = "100ms";
 
-/// How much longer than its run limit a transaction may sit idle before the server ends it: only a frozen host
-/// leaves one that long, since a run ends itself before.
-const IDLE_MARGIN: Duration = Duration::from_secs(5);
+/// How much longer than the run limit the server lets a transaction sit idle, or a statement run. A run ends itself
+/// before; the server's end is for a host that froze, and for the statement of a handler that was stopped, which
+/// would hold the key for as long as it goes on.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// The server's time-outs that bound a run.
+const TIME_OUTS: [&str; 2] = ["idle_in_transaction_session_timeout", "statement_timeout"];
 
 /// Where a reserved row is, and the transaction that wrote it.
 #[doc(hidden)]
@@ -47,6 +51,7 @@ pub struct Mark {
 #[derive(Debug)]
 pub struct Statements {
     begin: &'static str,
+    advisory_locks: bool,
     reserve: Arc<str>,
     look_up: Arc<str>,
     take_over: Arc<str>,
@@ -85,6 +90,7 @@ impl Store for Postgres {
                 Some(Isolation::RepeatableRead) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
                 Some(Isolation::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
             },
+            advisory_locks: settings.advisory_locks,
             reserve: sql.reserve().into(),
             look_up: sql.look_up().into(),
             take_over: sql.take_over().into(),
@@ -110,7 +116,9 @@ impl Store for Postgres {
         // One migration at a time: two CREATE TABLE IF NOT EXISTS at once can still collide in the catalogue.
         let lock_id = lock_id(table.qualified(), &[0; 16]);
         let mut transaction = pool.begin().await?;
-        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock_id).execute(&mut *transaction).await?;
+        if settings.advisory_locks {
+            sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock_id).execute(&mut *transaction).await?;
+        }
         sqlx::raw_sql(AssertSqlSafe(script)).execute(&mut *transaction).await?;
         #[expect(clippy::disallowed_methods, reason = "every statement of the transaction succeeded")]
         transaction.commit().await
@@ -134,23 +142,29 @@ impl Store for Postgres {
         connection: &mut PgConnection,
         statements: &Statements,
         request: &KeyRequest,
+        begun: Instant,
     ) -> Result<Reserve<Mark>, Error> {
         let reserved = reserving(&statements.reserve, request).fetch_optional(&mut *connection).await;
-        match reserved.map_err(Conflict::of) {
+        match reserved {
             Ok(row) => {
                 if let Some(mark) = row.as_ref().map(mark).transpose()?.flatten() {
-                    return Ok(Reserve::Fresh(mark));
+                    let is_foreign =
+                        row.as_ref().map(|row| is_foreign(row, begun)).transpose()?.unwrap_or(false);
+                    return Ok(if is_foreign { Reserve::Foreign } else { Reserve::Fresh(mark) });
                 }
             }
-            Err(conflict) => return conflict.outcome(),
+            Err(error) => return not_written(error, statements),
         }
 
-        // A statement of its own, for a newer snapshot than the one that lost.
+        // A statement of its own: under READ COMMITTED its snapshot shows the row that was in the way.
         let row = query(&statements.look_up)
             .bind(Uuid::from_bytes(request.address.id))
             .bind(request.address.lock_id)
             .fetch_one(&mut *connection)
             .await?;
+        if is_foreign(&row, begun)? {
+            return Ok(Reserve::Foreign);
+        }
         let holds_lock: bool = row.try_get("holds_lock")?;
         match (row.try_get::<Option<bool>, _>("live")?, holds_lock) {
             (Some(true), _) => found(&row, &request.address).map(Reserve::Found),
@@ -158,14 +172,14 @@ impl Store for Postgres {
             (None, true) => Ok(Reserve::Vanished),
             (Some(false), true) => {
                 let taken = reserving(&statements.take_over, request).fetch_optional(connection).await;
-                match taken.map_err(Conflict::of) {
+                match taken {
                     Ok(row) => Ok(row
                         .as_ref()
                         .map(mark)
                         .transpose()?
                         .flatten()
                         .map_or(Reserve::Vanished, Reserve::Fresh)),
-                    Err(conflict) => conflict.outcome(),
+                    Err(error) => not_written(error, statements),
                 }
             }
         }
@@ -285,39 +299,42 @@ impl Sql<'_> {
 
     /// What a reserving statement gives back: where the row is, who wrote it, when.
     fn mark(&self) -> String {
+        // A server without `xmin` has no `ctid` either.
+        let ctid = if self.settings.xmin_check { "ctid::text" } else { "''" };
         format!(
-            "ctid::text AS ctid, {} AS transaction, \
-             (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_micros",
+            "{ctid} AS ctid, {} AS transaction, \
+             (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_micros, {AGE}",
             self.transaction()
         )
     }
 
     /// The settings of a reserving transaction, as columns of one row. All of them end with the transaction.
     ///
-    /// The idle time-out is only ever lowered, so that a shorter one of the application's stays. `lock_timeout` is
-    /// put back by [`bounded`](Self::bounded).
+    /// The two time-outs are only ever lowered, so that shorter ones of the application's stay. `lock_timeout` is put
+    /// back by [`bounded`](Self::bounded).
     fn setup(&self) -> String {
-        let idle_limit_ms = (self.settings.run_limit + IDLE_MARGIN).as_millis();
-        let idle = format!(
-            "CASE WHEN idle = interval '0' OR idle > interval '{idle_limit_ms} milliseconds' \
-             THEN set_config('idle_in_transaction_session_timeout', '{idle_limit_ms}', true) END"
-        );
+        let limit_ms = (self.settings.run_limit + MARGIN).as_millis();
+        let lower = |name: &str| {
+            format!(
+                "CASE WHEN {name} = interval '0' OR {name} > interval '{limit_ms} milliseconds' \
+                 THEN set_config('{name}', '{limit_ms}', true) END"
+            )
+        };
+        let [idle, statement] = TIME_OUTS.map(lower);
         let run = if self.settings.xmin_check {
             String::new()
         } else {
             // A setting that is local to the transaction stands in for its id: it is gone after COMMIT.
             ", set_config('idempotency.run', $1::uuid::text, true)".to_owned()
         };
-        format!(
-            "SELECT {idle}{run} \
-             FROM (SELECT current_setting('idle_in_transaction_session_timeout')::interval AS idle) AS session"
-        )
+        let [idle_now, statement_now] =
+            TIME_OUTS.map(|name| format!("current_setting('{name}')::interval AS {name}"));
+        format!("SELECT {idle}, {statement}{run} FROM (SELECT {idle_now}, {statement_now}) AS session")
     }
 
     /// Wraps a statement that may meet another transaction's row. `body` writes, reads from `setup` and returns.
     ///
-    /// With advisory locks it never meets one that is held for longer than a look-up takes. Without, the wait is
-    /// bounded here and the session's own bound is put back in the same statement.
+    /// With advisory locks it meets none of another request's. Without, the wait is bounded here and the session's own bound is put back in the same statement.
     fn bounded(&self, setup: &str, body: &str, columns: &str) -> String {
         if self.settings.advisory_locks {
             return format!("WITH setup AS MATERIALIZED ({setup}) {body}");
@@ -346,13 +363,17 @@ impl Sql<'_> {
             lock = self.try_lock("$7"),
             mark = self.mark(),
         );
-        self.bounded(&self.setup(), &body, "written.ctid, written.transaction, written.created_at_micros")
+        self.bounded(
+            &self.setup(),
+            &body,
+            "written.ctid, written.transaction, written.created_at_micros, written.age_micros",
+        )
     }
 
     /// The row, live or not, and whether the key's advisory lock is ours. Locks nothing else.
     fn look_up(&self) -> String {
         format!(
-            "SELECT lock.holds_lock, k.expires_at > now() AS live, {columns} \
+            "SELECT lock.holds_lock, k.expires_at > now() AS live, {AGE}, {columns} \
              FROM (SELECT {lock} AS holds_lock) AS lock LEFT JOIN {table} AS k ON k.id = $1::uuid",
             columns = COLUMNS,
             lock = self.try_lock("$2"),
@@ -374,7 +395,11 @@ impl Sql<'_> {
             lock = self.try_lock("$7"),
             mark = self.mark(),
         );
-        self.bounded("SELECT 1", &body, "written.ctid, written.transaction, written.created_at_micros")
+        self.bounded(
+            "SELECT 1",
+            &body,
+            "written.ctid, written.transaction, written.created_at_micros, written.age_micros",
+        )
     }
 
     /// Exactly one row, or the transaction is not the one that reserved.
@@ -383,14 +408,14 @@ impl Sql<'_> {
     /// fail by it. `xmin` is this transaction's only if it wrote the row (PostgreSQL manual, 5.5 System Columns).
     fn complete(&self) -> String {
         let own = if self.settings.xmin_check {
-            "xmin = pg_current_xact_id()::xid AND $6::text IS NOT NULL"
+            "ctid = $1::text::tid AND xmin = pg_current_xact_id()::xid AND $6::text IS NOT NULL"
         } else {
-            "current_setting('idempotency.run', true) = $6::text"
+            "$1::text IS NOT NULL AND current_setting('idempotency.run', true) = $6::text"
         };
         format!(
             "UPDATE {table} SET response_status = $3::smallint, response_headers = $4::bytea, \
                     response_body = $5::bytea, completed_at = clock_timestamp() \
-             WHERE ctid = $1::text::tid AND id = $2::uuid AND response_status IS NULL AND {own}",
+             WHERE id = $2::uuid AND response_status IS NULL AND {own}",
             table = self.table,
         )
     }
@@ -423,11 +448,14 @@ impl Sql<'_> {
         format!("SELECT {COLUMNS} FROM {} AS k WHERE k.id = $1::uuid AND k.expires_at > now()", self.table)
     }
 
-    /// Locks the row; waits while its first request runs.
+    /// Locks the row. One that is not committed is not there yet.
     fn forget(&self) -> String {
         format!("DELETE FROM {} WHERE id = $1::uuid AND scope = $2::text AND key = $3::text", self.table)
     }
 }
+
+/// How old the transaction is.
+const AGE: &str = "(extract(epoch FROM statement_timestamp() - now()) * 1000000)::bigint AS age_micros";
 
 /// What a row's reader needs.
 const COLUMNS: &str = "k.scope, k.key, k.fingerprint, k.fingerprint_version, k.response_status, k.response_headers, \
@@ -491,24 +519,28 @@ fn found(row: &PgRow, address: &Address) -> Result<Found, Error> {
     }))
 }
 
-/// An error of a statement that may have met another request.
-struct Conflict(Error);
+/// Whether the transaction is older than it can be, if its BEGIN was sent after `begun`.
+///
+/// On a connection that already is in a transaction, BEGIN is a mere warning: the run would join writes that are none
+/// of its own, and its row would be dated back.
+fn is_foreign(row: &PgRow, begun: Instant) -> Result<bool, Error> {
+    /// What the two clocks may differ by while a reservation is made.
+    const CLOCK_TOLERANCE: Duration = Duration::from_millis(20);
+    let age = Duration::from_micros(row.try_get::<i64, _>("age_micros")?.unsigned_abs());
+    Ok(age > begun.elapsed() + CLOCK_TOLERANCE)
+}
 
-impl Conflict {
-    fn of(error: Error) -> Self {
-        Self(error)
-    }
-
-    /// A lock time-out says that the other request still runs; anything else is an error.
-    fn outcome(self) -> Result<Reserve<Mark>, Error> {
-        if Cause::of(&self.0) == Cause::LockTimeout { Ok(Reserve::InProgress) } else { Err(self.0) }
-    }
+/// What the error of a statement says that waits for other requests' rows where advisory locks are off: a lock
+/// time-out, that the other still runs. With them it waits for nobody's row, so the lock is somebody else's.
+fn not_written(error: Error, statements: &Statements) -> Result<Reserve<Mark>, Error> {
+    let waited_for_row = !statements.advisory_locks && Cause::of(&error) == Cause::LockTimeout;
+    if waited_for_row { Ok(Reserve::InProgress) } else { Err(error) }
 }
 
 /// What the table must be like for the guarantees to hold, each with the words for an operator.
 async fn check(connection: &mut PgConnection, table: &str) -> Result<Option<String>, Error> {
     const CATALOGUE: &str = "
-        SELECT c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AS permanent,
+        SELECT c.relkind = 'r' AND c.relpersistence = 'p' AS permanent,
                EXISTS (SELECT FROM pg_index i
                         WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate AND i.indisvalid
                           AND i.indnkeyatts = 1
@@ -545,7 +577,7 @@ async fn check(connection: &mut PgConnection, table: &str) -> Result<Option<Stri
         return Ok(Some(format!("the table {table} has no column `{missing}`")));
     }
     let complaint = if !row.try_get::<bool, _>("permanent")? {
-        "is not a permanent table: its rows would not survive a crash together with the writes they stand for"
+        "is not an ordinary, permanent table: its rows might not survive a crash together with the writes they stand for"
     } else if !row.try_get::<bool, _>("keyed")? {
         "has no primary key on `id` alone that is checked at once (not deferrable): two requests could both run"
     } else if row.try_get::<bool, _>("secured")? {

@@ -46,7 +46,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// That is a serialization failure or deadlock, a lock not to be had, a server that ended the session or is
 /// starting or stopping, and a lost connection:
-/// - SQLSTATE 40001, 40P01, 55P03, 57P01 to 57P05, 25P03 and class 08 (PostgreSQL manual, appendix A);
+/// - SQLSTATE 40001, 40P01, 55P03, 57P01 to 57P05, 25P03, 25P04 and class 08 (PostgreSQL manual, appendix A);
 /// - SQLite's `SQLITE_BUSY` and `SQLITE_LOCKED` in all their variants, with the feature `sqlite`
 ///   (sqlite.org/rescode.html);
 /// - of [`sqlx::Error`]: `Io`, `PoolTimedOut`, `PoolClosed`, `WorkerCrashed`;
@@ -126,8 +126,10 @@ fn judge_database(error: &dyn DatabaseError) -> bool {
 /// SQLite's driver gives a result code in its place, a decimal number without leading zeros and, in all codes
 /// that exist, of at most four digits, so it equals none of these.
 fn is_transient_sqlstate(code: &str) -> bool {
-    matches!(code, "40001" | "40P01" | "55P03" | "25P03" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05")
-        || (code.len() == 5 && code.starts_with("08"))
+    matches!(
+        code,
+        "40001" | "40P01" | "55P03" | "25P03" | "25P04" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05"
+    ) || (code.len() == 5 && code.starts_with("08"))
 }
 
 /// Whether this is `SQLITE_BUSY` (5) or `SQLITE_LOCKED` (6), in the low byte of an extended result code.

@@ -6,6 +6,7 @@
 mod pools;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
@@ -108,6 +109,7 @@ impl Store for Sqlite {
         connection: &mut SqliteConnection,
         statements: &Statements,
         request: &KeyRequest,
+        _begun: Instant,
     ) -> Result<Reserve<Mark>, Error> {
         let row = reserving(&statements.reserve, request)?.fetch_optional(&mut *connection).await?;
         if let Some(row) = row {
@@ -156,9 +158,9 @@ impl Store for Sqlite {
             .bind(status_number(answer))
             .bind(answer.encode_headers())
             .bind(&answer.body()[..])
-            .fetch_optional(connection)
+            .execute(connection)
             .await?;
-        Ok(stored.is_some())
+        Ok(stored.rows_affected() == 1)
     }
 
     async fn find(
@@ -221,7 +223,8 @@ impl Sql<'_> {
         )
     }
 
-    /// One row: stored. No row: another request came in between. A transaction of its own.
+    /// One row written: stored. None: another request came in between. A transaction of its own, so nothing is
+    /// returned: sqlx would stop at the row and not see the COMMIT fail.
     ///
     /// The times are those of the reservation that was rolled back, which `?7` gives.
     fn store_failed(&self) -> String {
@@ -234,7 +237,7 @@ impl Sql<'_> {
                     response_status = excluded.response_status, response_headers = excluded.response_headers, \
                     response_body = excluded.response_body, created_at = excluded.created_at, \
                     completed_at = excluded.completed_at, expires_at = excluded.expires_at \
-             WHERE k.expires_at <= {NOW} RETURNING true AS stored",
+             WHERE k.expires_at <= {NOW}",
             table = self.table,
         )
     }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use sqlx::Error;
@@ -99,10 +99,11 @@ impl SqlitePools {
         &self.reader
     }
 
-    /// Refuses every COMMIT of the writer for as long as the lock is closed.
+    /// Refuses every COMMIT of the writer for as long as the lock lives.
     pub(super) fn lock(&self) -> CommitLock {
-        self.commits.refused.store(true, Ordering::SeqCst);
-        CommitLock { commits: Arc::clone(&self.commits) }
+        let holder = self.commits.last.fetch_add(1, Ordering::SeqCst) + 1;
+        self.commits.holder.store(holder, Ordering::SeqCst);
+        CommitLock { commits: Arc::clone(&self.commits), holder }
     }
 }
 
@@ -114,27 +115,31 @@ fn is_shared_memory(options: &SqliteConnectOptions) -> bool {
 /// Whether the writer may commit.
 #[derive(Debug, Default)]
 struct Commits {
-    refused: AtomicBool,
+    /// The run that alone may commit, 0 for none.
+    holder: AtomicU64,
+    last: AtomicU64,
 }
 
 impl Commits {
     fn are_allowed(&self) -> bool {
-        !self.refused.load(Ordering::SeqCst)
+        self.holder.load(Ordering::SeqCst) == 0
     }
 }
 
 /// Only the engine commits while this lives: SQLite turns every other COMMIT into a rollback.
 ///
-/// Taken after BEGIN, dropped right before the engine's own COMMIT or after its rollback. There is one writer, so
-/// one flag is enough.
+/// Taken after BEGIN, dropped right before the engine's own COMMIT, or after its rollback, or once its connection is
+/// closed. There is one writer, so one holder is enough.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct CommitLock {
     commits: Arc<Commits>,
+    holder: u64,
 }
 
 impl Drop for CommitLock {
     fn drop(&mut self) {
-        self.commits.refused.store(false, Ordering::SeqCst);
+        // A lock that outlives its connection must not open the next run's.
+        let _ = self.commits.holder.compare_exchange(self.holder, 0, Ordering::SeqCst, Ordering::SeqCst);
     }
 }
