@@ -1,6 +1,6 @@
 //! Whole expansions, printed and compared with `expansions/*.expanded.rs`.
 //!
-//! `EXPANSIONS=overwrite cargo test -p idem-macros` rewrites them; read the difference line by line.
+//! `UPDATE_EXPECT=1 cargo test -p idem-macros expansions` rewrites them; read the difference line by line.
 
 use std::env;
 use std::fs;
@@ -40,7 +40,7 @@ fn compare(case: &str) {
 
     let expansion = print(expand(&fs::read_to_string(file("rs")).unwrap()));
 
-    if env::var_os("EXPANSIONS").is_some_and(|value| value == "overwrite") {
+    if env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(file("expanded.rs"), &expansion).unwrap();
     }
     let expected = fs::read_to_string(file("expanded.rs")).unwrap();
