@@ -34,9 +34,13 @@ async fn create(
     upload: Multipart,
 ) -> ::idem_runtime::__private::Response {
     async fn create(
+        #[allow(unused_variables)]
         tx: PgTransaction<'_>,
+        #[allow(unused_variables)]
         tenant: TenantId,
+        #[allow(unused_variables)]
         config: &Config,
+        #[allow(unused_variables)]
         upload: Multipart,
     ) -> Result<Sse<Events>, AppError> {
         body()
