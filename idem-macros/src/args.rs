@@ -58,7 +58,7 @@ impl Record {
 /// Reads the options; what cannot be read is written down and left out.
 pub(crate) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Args {
     let mut args = Args::default();
-    let mut ttl = None;
+    let mut short_ttl = None;
     let mut allowed: Vec<Ident> = Vec::new();
 
     let options = |input: ParseStream<'_>| {
@@ -69,7 +69,10 @@ pub(crate) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Args {
                 Ok(())
             }
             "ttl" => {
-                ttl = Some(string(key, input, "24h")?);
+                let literal = string(key, input, "24h")?;
+                let seconds = seconds(&literal, mistakes);
+                args.ttl = Some(seconds);
+                short_ttl = (seconds < ttl::DAY).then_some(literal);
                 Ok(())
             }
             "record" => {
@@ -88,7 +91,16 @@ pub(crate) fn parse(tokens: TokenStream, mistakes: &mut Mistakes) -> Args {
         mistakes.add(error.into());
     }
 
-    args.ttl = ttl.map(|ttl| seconds(&ttl, &allowed, mistakes));
+    // Whether it is allowed may be written after it.
+    if let Some(literal) = short_ttl
+        && !allowed.iter().any(|name| name == "short_ttl")
+    {
+        mistakes.add(
+            Mistake::on(&literal, format!("a time to live of `{}` is shorter than one day", literal.value()))
+                .note("a client that retries after it runs the handler a second time")
+                .help(r#"write `ttl = "24h"` or more, or add the option `allow(short_ttl)`"#),
+        );
+    }
     args
 }
 
@@ -102,23 +114,12 @@ fn string(key: &Key, input: ParseStream<'_>, example: &str) -> Result<LitStr, Mi
 }
 
 /// The time to live in seconds; one day if it cannot be read.
-fn seconds(literal: &LitStr, allowed: &[Ident], mistakes: &mut Mistakes) -> u64 {
+fn seconds(literal: &LitStr, mistakes: &mut Mistakes) -> u64 {
     let text = literal.value();
-    let seconds = match ttl::parse(&text) {
-        Ok(seconds) => seconds,
-        Err(error) => {
-            mistakes.add(Mistake::on(literal, error.message(&text)).help(error.help(&text)));
-            return ttl::DAY;
-        }
-    };
-    if seconds < ttl::DAY && !allowed.iter().any(|name| name == "short_ttl") {
-        mistakes.add(
-            Mistake::on(literal, format!("a time to live of `{text}` is shorter than one day"))
-                .note("a client that retries after it runs the handler a second time")
-                .help(r#"write `ttl = "24h"` or more, or add the option `allow(short_ttl)`"#),
-        );
-    }
-    seconds
+    ttl::parse(&text).unwrap_or_else(|error| {
+        mistakes.add(Mistake::on(literal, error.message(&text)).help(error.help(&text)));
+        ttl::DAY
+    })
 }
 
 fn record(literal: &LitStr, mistakes: &mut Mistakes) -> Option<Record> {
@@ -172,4 +173,84 @@ fn opt_outs(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(options: &str) -> (Args, Vec<String>) {
+        let mut mistakes = Mistakes::default();
+        let args = parse(options.parse().unwrap(), &mut mistakes);
+        (args, mistakes.messages().into_iter().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn every_option_is_read() {
+        let (args, mistakes) =
+            read(r#"scope = "tenant", ttl = "1h", record = "all", allow(short_ttl), crate = a::b,"#);
+
+        assert!(mistakes.is_empty(), "{mistakes:?}");
+        assert!(matches!(args.scope, Scope::Text(text) if text.value() == "tenant"));
+        assert_eq!((args.ttl, args.record), (Some(3_600), Some(Record::All)));
+        assert_eq!(args.runtime.root(proc_macro2::Span::call_site()).to_string(), "a :: b");
+    }
+
+    #[test]
+    fn what_is_not_written_is_left_to_the_run_time() {
+        let (args, mistakes) = read("");
+
+        assert!(mistakes.is_empty());
+        assert!(matches!(args.scope, Scope::Missing));
+        assert_eq!((args.ttl, args.record), (None, None));
+    }
+
+    #[test]
+    fn a_short_ttl_may_be_allowed_before_or_after_it() {
+        for options in [r#"ttl = "1s", allow(short_ttl)"#, r#"allow(short_ttl), ttl = "1s""#] {
+            assert!(read(options).1.is_empty(), "{options}");
+        }
+        assert_eq!(read(r#"ttl = "86399s""#).1, ["a time to live of `86399s` is shorter than one day"]);
+        assert!(read(r#"ttl = "86400s""#).1.is_empty());
+    }
+
+    #[test]
+    fn parsing_goes_on_after_each_mistake() {
+        let (args, mistakes) = read(
+            r#"unknown(a, b) = c, scope = endpoint, "text", ttl, ttl = "1d", record = 1, allow(), allow(x), crate = "a""#,
+        );
+
+        assert_eq!(
+            mistakes,
+            [
+                "unknown option `unknown`",
+                "the value of `scope` is a string",
+                "expected the name of an option",
+                "`ttl` needs a value",
+                "the option `ttl` is given twice",
+                "the value of `record` is a string",
+                "`allow` names nothing",
+                "the option `allow` is given twice",
+                "the value of `crate` is a path",
+            ]
+        );
+        assert!(matches!(args.scope, Scope::Unreadable));
+    }
+
+    #[test]
+    fn a_forgotten_comma_is_one_mistake() {
+        let (args, mistakes) = read(r#"scope = "endpoint" ttl = "48h" allow(short_ttl)"#);
+
+        assert_eq!(mistakes, ["expected `,` between two options"; 2]);
+        assert_eq!(args.ttl, Some(2 * ttl::DAY));
+    }
+
+    #[test]
+    fn options_of_a_later_version_are_unknown() {
+        for option in ["policy = Api", r#"key = "event.id""#, "required = false", r#"in_progress = "reject""#]
+        {
+            let name = option.split_whitespace().next().unwrap();
+            assert_eq!(read(option).1, [format!("unknown option `{name}`")]);
+        }
+    }
 }

@@ -37,9 +37,9 @@ pub(crate) enum Role {
 }
 
 impl Argument {
-    /// Whether the argument as a whole is `name`.
-    pub(crate) fn is(&self, name: &Ident) -> bool {
-        pattern::is_plain(&self.pat) && self.bindings.contains(name)
+    /// Whether the argument is bound as a whole, by a name alone.
+    pub(crate) fn is_plain(&self) -> bool {
+        pattern::is_plain(&self.pat)
     }
 }
 

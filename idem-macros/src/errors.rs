@@ -24,6 +24,12 @@ impl Mistakes {
         self.0.push(mistake);
     }
 
+    /// The messages, without what to do about them.
+    #[cfg(test)]
+    pub(crate) fn messages(&self) -> Vec<&str> {
+        self.0.iter().filter_map(|mistake| mistake.text.lines().next()).collect()
+    }
+
     /// One `compile_error!` for each mistake.
     pub(crate) fn into_tokens(self) -> TokenStream {
         self.0.into_iter().map(Mistake::into_tokens).collect()

@@ -256,7 +256,7 @@ impl Lowering<'_> {
         } else {
             // The caret is on the text, which names the part of it.
             let at = site(*span);
-            let head = Ident::new(&local.to_string(), local.span().located_at(*span));
+            let head = respanned(local, local.span().located_at(*span));
             let steps = steps.iter().map(|step| match step {
                 Step::Field(name) => {
                     // Generated, or else rustc offers to replace the whole text by a name that is near.

@@ -104,3 +104,114 @@ impl Parse for Keyword {
         Ok(Self(first))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errors::Mistakes;
+    use quote::quote;
+
+    fn mistake(item: TokenStream) -> String {
+        let mut mistakes = Mistakes::default();
+        mistakes.add(parse(item).err().unwrap());
+        mistakes.messages().concat()
+    }
+
+    #[test]
+    fn a_body_is_not_read() {
+        let function = parse(quote!(async fn f() { let = ; })).ok().unwrap();
+
+        assert_eq!(function.to_token_stream().to_string(), quote!(async fn f() { let = ; }).to_string());
+    }
+
+    #[test]
+    fn a_body_in_invisible_braces_is_found() {
+        let block = Group::new(Delimiter::None, quote!({ body }));
+
+        let function = parse(quote!(async fn f() #block)).ok().unwrap();
+
+        assert_eq!(function.body.to_string(), quote!({ body }).to_string());
+    }
+
+    #[test]
+    fn any_other_item_is_named() {
+        for (item, keyword) in [
+            (
+                quote!(
+                    struct Orders;
+                ),
+                "struct",
+            ),
+            (
+                quote!(
+                    #[derive(Debug)]
+                    pub(crate) enum Orders {}
+                ),
+                "enum",
+            ),
+            (quote!(impl Orders { async fn f() {} }), "impl"),
+            (
+                quote!(
+                    unsafe impl Send for Orders {}
+                ),
+                "impl",
+            ),
+            (
+                quote!(
+                    trait Orders {}
+                ),
+                "trait",
+            ),
+            (
+                quote!(
+                    mod orders {}
+                ),
+                "mod",
+            ),
+            (
+                quote!(
+                    const ORDERS: fn() = f;
+                ),
+                "const",
+            ),
+            (
+                quote!(
+                    static ORDERS: fn() = f;
+                ),
+                "static",
+            ),
+            (
+                quote!(
+                    type Orders = fn();
+                ),
+                "type",
+            ),
+            (
+                quote!(
+                    use orders::f;
+                ),
+                "use",
+            ),
+            (
+                quote!(
+                    extern "C" {
+                        fn f();
+                    }
+                ),
+                "extern",
+            ),
+        ] {
+            assert_eq!(mistake(item), format!("`#[idempotent]` is for async functions, not for `{keyword}`"));
+        }
+    }
+
+    #[test]
+    fn a_function_without_a_body_is_told_apart() {
+        assert_eq!(
+            mistake(quote!(
+                async fn f(tx: &mut Tx);
+            )),
+            "an `#[idempotent]` handler has a body"
+        );
+    }
+}

@@ -1,5 +1,8 @@
 //! The function as a model: the transaction, the inputs, the names they bind.
 
+#[cfg(test)]
+mod tests;
+
 use proc_macro2::Ident;
 use quote::format_ident;
 use syn::visit::{self, Visit};

@@ -27,11 +27,7 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
         let root = runtime.root(at);
         derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #root::Inert));
     }
-    let asserted = closed.into_iter().map(|ty| {
-        let at = ends(ty).0;
-        let p = runtime.private(at);
-        quote_spanned!(site(at)=> #p::assert_inert::<#ty>();)
-    });
+    let asserted = closed.into_iter().map(|ty| quote_spanned!(site(ends(ty).0)=> is_inert::<#ty>();));
 
     let name = &input.ident;
     let root = runtime.root(Span::mixed_site());
@@ -40,9 +36,10 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
         #[automatically_derived]
         impl #parameters #root::Inert for #name #arguments #clause {}
 
+        #[allow(dead_code)]
         const _: () = {
-            #[allow(dead_code)]
-            fn inert #parameters() #clause {
+            const fn is_inert<T: ?::core::marker::Sized + #root::Inert>() {}
+            const fn fields #parameters() #clause {
                 #(#asserted)*
             }
         };

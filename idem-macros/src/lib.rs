@@ -1,10 +1,22 @@
-//! The attribute and derives of `idem-runtime`, which re-exports them.
+//! The attribute and derives of `idem-runtime`, which re-exports them: an application depends on that crate alone.
+//!
+//! `parse → model → resolve → lower`, a file or two each, each a function from a value to a value: `args` reads what
+//! is written in the attribute, `function` and `handler` what is under it, `scope` brings the two together, and
+//! `expand` makes tokens of it. Mistakes are gathered on the way, in `errors`, and stand beside the best
+//! expansion there is.
+
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
 
 mod args;
 mod argument;
 mod derive;
 mod errors;
 mod expand;
+#[cfg(test)]
+mod expansions;
 mod function;
 mod generics;
 mod handler;
@@ -17,6 +29,8 @@ mod pattern;
 mod runtime;
 mod scope;
 mod scope_value;
+#[cfg(test)]
+mod totality;
 mod ttl;
 
 use proc_macro2::TokenStream;
@@ -24,7 +38,7 @@ use quote::quote;
 
 use crate::errors::Mistakes;
 
-/// Manual.
+#[doc = include_str!("manual.md")]
 #[proc_macro_attribute]
 pub fn idempotent(
     options: proc_macro::TokenStream,
@@ -33,13 +47,52 @@ pub fn idempotent(
     handler_of(options.into(), item.into()).into()
 }
 
-/// Derive.
+/// Makes a type inert if each of its fields is.
+///
+/// For a struct or an enum, generic or not: each field's type must be `Inert`, and one that is not is an error at that
+/// field. A pool or a connection never is. A field whose type cannot be asked, because it belongs to another crate, is
+/// vouched for by its author with `#[inert(trusted)]`: nothing is written through it.
+///
+/// A type with a scope value is inert already, and has no use for the derive.
+///
+/// | option | place | meaning |
+/// |---|---|---|
+/// | `#[inert(trusted)]` | a field | not checked; what is written through it is neither rolled back nor left out of a replay |
+/// | `#[inert(crate = path)]` | the type | where the run time is; `::idem_runtime` if not given |
+///
+/// # Examples
+/// ```
+/// # mod another_crate { pub struct Clock; }
+/// use std::sync::Arc;
+///
+/// #[derive(idem_runtime::Inert)]
+/// struct AppState {
+///     currencies: Arc<Vec<String>>,
+///     #[inert(trusted)]
+///     clock: another_crate::Clock,
+/// }
+/// ```
 #[proc_macro_derive(Inert, attributes(inert))]
 pub fn derive_inert(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive::derive(item.into(), inert::expand).into()
 }
 
-/// Derive.
+/// Gives a newtype the scope value of what it holds.
+///
+/// For a struct with one field, named or not, whose type has a scope value: a string, an integer, a UUID, or another
+/// such type. A type with more to it implements `ScopeValue` by hand.
+///
+/// `#[scope_value(crate = path)]` on the type says where the run time is; `::idem_runtime` if not given.
+///
+/// # Examples
+/// ```
+/// use idem_runtime::ScopeValue;
+///
+/// #[derive(ScopeValue)]
+/// struct TenantId(String);
+///
+/// assert_eq!(TenantId("t1".to_owned()).scope_value(), "t1");
+/// ```
 #[proc_macro_derive(ScopeValue, attributes(scope_value))]
 pub fn derive_scope_value(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive::derive(item.into(), scope_value::expand).into()

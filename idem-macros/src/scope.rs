@@ -1,6 +1,8 @@
 //! Scope names resolved against what the arguments bind.
 
 mod grammar;
+#[cfg(test)]
+mod tests;
 
 use proc_macro2::{Ident, Span};
 use syn::LitStr;
@@ -22,6 +24,8 @@ const GLOBAL: &str = "global";
 pub(crate) struct Scope {
     /// In the order of the text.
     pub(crate) parts: Vec<Part>,
+    /// Whether every part of the text is there.
+    is_complete: bool,
 }
 
 /// A part of the scope.
@@ -48,15 +52,16 @@ pub(crate) struct Value {
 }
 
 impl Scope {
-    /// Whether a part of the scope is, or is taken from, the argument.
+    /// Whether a part of the scope is, or is taken from, the argument; or a dropped part might be.
     pub(crate) fn names(&self, argument: usize) -> bool {
-        self.values().any(|value| value.argument == argument)
+        !self.is_complete || self.values().any(|value| value.argument == argument)
     }
 
-    /// Whether the argument as a whole is a part of the scope, and so needs no comparison.
+    /// Whether the argument as a whole is a part of the scope, and so needs no comparison; or might be the one that
+    /// a dropped part meant.
     pub(crate) fn is_whole(&self, index: usize, argument: &Argument) -> bool {
-        self.values()
-            .any(|value| value.argument == index && value.steps.is_empty() && argument.is(&value.binding))
+        let mut values = self.values().filter(|value| value.argument == index && value.steps.is_empty());
+        argument.is_plain() && (!self.is_complete || values.next().is_some())
     }
 
     fn values(&self) -> impl Iterator<Item = &Value> {
@@ -100,7 +105,9 @@ impl<'a> Resolver<'a> {
         }
 
         let mut written: Vec<Written> = Vec::new();
-        for part in grammar::parts(&text, self.literal.span()) {
+        let parts = grammar::parts(&text, self.literal.span());
+        let count = parts.len();
+        for part in parts {
             match part {
                 Ok(part) => written.push(part),
                 Err((text, error)) => self.unreadable(&text, &error),
@@ -113,6 +120,7 @@ impl<'a> Resolver<'a> {
                 scope.parts.push(part);
             }
         }
+        scope.is_complete = scope.parts.len() == count;
         scope
     }
 

@@ -11,12 +11,8 @@ pub use crate::ending::Ended;
 pub use crate::engine::{Attempt, Commit, Lends, Outcome, Recorded, Reserved, Run, outcome};
 pub use crate::execute::{Execute, Stop, execute};
 pub use crate::held::Held;
-pub use crate::inert::Inert;
 pub use crate::options::Options;
 pub use crate::outcome::{RecordRule, Verdict};
 pub use crate::scope::ScopeValue;
 pub use crate::transient::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
 pub use crate::tx::Tx;
-
-/// Asks for an inert field; the derive names the field's type here, so that the caret of a missing one is on it.
-pub const fn assert_inert<T: ?Sized + Inert>() {}

@@ -6,6 +6,8 @@
 //! ```
 
 use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+use syn::parse::Parser;
 
 /// A part as written.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,10 +100,9 @@ fn step(segment: &str, span: Span) -> Result<Step, PartError> {
 /// A name, without `r#`.
 fn name(text: &str) -> Result<String, PartError> {
     let text = text.trim();
-    let text = text.strip_prefix("r#").unwrap_or(text);
-    // `_` would be a keyword; every other keyword may be the raw name of something.
-    match syn::parse_str::<AnyName>(text) {
-        Ok(_) if text != "_" => Ok(text.to_owned()),
+    // `_` would be a keyword; every other keyword may be the raw name of something. A comment would be skipped.
+    match Ident::parse_any.parse_str(text) {
+        Ok(ident) if ident != "_" && !text.contains('/') => Ok(ident.unraw().to_string()),
         _ => Err(PartError::Unreadable),
     }
 }
@@ -114,14 +115,6 @@ pub(super) fn ident(name: &str, span: Span) -> Result<Ident, PartError> {
     match name {
         "self" | "Self" | "super" | "crate" => Err(PartError::Unreadable),
         _ => Ok(Ident::new_raw(name, span)),
-    }
-}
-
-struct AnyName;
-
-impl syn::parse::Parse for AnyName {
-    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
-        syn::ext::IdentExt::parse_any(input).map(|_: Ident| Self)
     }
 }
 
@@ -213,6 +206,9 @@ mod tests {
             "a::b",
             "&tenant",
             "user.id()()",
+            "tenant/**/",
+            "tenant//",
+            "user.r#self",
             "tenant.é è",
         ] {
             assert_eq!(one(text), Err(PartError::Unreadable), "{text}");

@@ -2,7 +2,12 @@ use idem_runtime::idempotent;
 use sqlx::PgConnection;
 
 #[idempotent(scope = "endpoint")]
-async fn create(_tx: &mut PgConnection, #[fingerprint(skip)] #[context] body: String) -> String {
+async fn create(
+    _tx: &mut PgConnection,
+    #[fingerprint(skip)]
+    #[context]
+    body: String,
+) -> String {
     body
 }
 

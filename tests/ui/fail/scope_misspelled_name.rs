@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 struct TenantId(String);
 
 #[idempotent(scope = "tennant,endpoint", ttl = "24h")]
-async fn create(_tx: &mut PgConnection, #[context] tenant: TenantId) -> String {
+async fn create(_tx: &mut PgConnection, tenant: TenantId) -> String {
     tenant.0
 }
 

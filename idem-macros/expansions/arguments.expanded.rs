@@ -1,0 +1,102 @@
+async fn create(
+    guard: ::idem_runtime::Guard<
+        <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
+        ::idem_runtime::NoPolicy,
+    >,
+    trace: Query<Trace>,
+    app: State<App>,
+    #[cfg(feature = "audit")]
+    audit: Extension<Audit>,
+    arg4: HeaderMap,
+    arg5: Session,
+    arg6: Create,
+    arg7: Json<Order>,
+) -> ::idem_runtime::__private::Response {
+    async fn create(
+        tx: &mut PgTransaction<'_>,
+        Query(trace): Query<Trace>,
+        State(app): State<App>,
+        #[cfg(feature = "audit")]
+        #[expect(unused)]
+        Extension(audit): Extension<Audit>,
+        _: HeaderMap,
+        _session: Session,
+        create: Create,
+        Json(Order { item, qty }): Json<Order>,
+    ) {
+        body()
+    }
+    let mut call = guard.call(const { ::idem_runtime::__private::Options::NONE });
+    {
+        ::idem_runtime::__private::Door::of(&trace).skipped();
+    }
+    #[cfg(feature = "audit")]
+    {
+        call.fingerprint::<Extension<Audit>>(&audit);
+    }
+    {
+        call.fingerprint::<HeaderMap>(&arg4);
+    }
+    {
+        call.fingerprint::<Session>(&arg5);
+    }
+    {
+        call.fingerprint::<Create>(&arg6);
+    }
+    {
+        call.fingerprint::<Json<Order>>(&arg7);
+    }
+    call.endpoint();
+    let (run, mut held) = match call.admit().await {
+        ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
+        ::idem_runtime::__private::Admitted::Done(response) => return response,
+    };
+    run.tasks()
+        .detach(async move {
+            let ended = match run.reserve(&mut held).await {
+                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                    let handler = create;
+                    let outcome = match ::idem_runtime::__private::execute(
+                            attempt.run_limit(),
+                            handler(
+                                ::idem_runtime::__private::Lends::lend(&mut attempt),
+                                trace,
+                                app,
+                                #[cfg(feature = "audit")]
+                                audit,
+                                arg4,
+                                arg5,
+                                arg6,
+                                arg7,
+                            ),
+                        )
+                        .await
+                    {
+                        ::idem_runtime::__private::Result::Ok(value) => {
+                            let verdict = {
+                                #[allow(unused_imports)]
+                                use ::idem_runtime::__private::{
+                                    AtTransient as _, AtError as _, AtAnyhow as _,
+                                    AtResult as _, AtAny as _,
+                                };
+                                (&&&&&::idem_runtime::__private::Look(&value)).look()
+                            };
+                            ::idem_runtime::__private::outcome(verdict, value)
+                        }
+                        ::idem_runtime::__private::Result::Err(stop) => {
+                            ::idem_runtime::__private::Outcome::stopped(stop)
+                        }
+                    };
+                    match attempt.record(outcome).await {
+                        ::idem_runtime::__private::Recorded::Commit(commit) => {
+                            commit.finalize().await
+                        }
+                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                    }
+                }
+                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
+            };
+            ended.answer(held).await
+        })
+        .await
+}

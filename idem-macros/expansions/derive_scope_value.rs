@@ -1,0 +1,4 @@
+#[derive(ScopeValue)]
+struct TenantId<T> {
+    id: Arc<T>,
+}

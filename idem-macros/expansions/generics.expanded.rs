@@ -1,0 +1,90 @@
+pub(crate) async fn create<
+    T: ::idem_runtime::__private::Send + 'static + Serialize,
+    U,
+    V: ::idem_runtime::__private::Send + 'static,
+    const N: usize,
+>(
+    guard: ::idem_runtime::Guard<
+        <Transaction<'static, Sqlite> as ::idem_runtime::__private::Tx>::Db,
+        ::idem_runtime::NoPolicy,
+    >,
+    filter: Query<U>,
+    list: Json<Many<Cow<'static, str>, T, V, N>>,
+) -> ::idem_runtime::__private::Response
+where
+    U: ::idem_runtime::__private::Send + 'static + for<'c> Deserialize<'c>,
+    Vec<V>: Read<'static>,
+{
+    async fn create<'a, 'b: 'a, T: Serialize, U, V, const N: usize>(
+        tx: &'a mut Transaction<'b, Sqlite>,
+        Query(filter): Query<U>,
+        Json(list): Json<Many<Cow<'a, str>, T, V, N>>,
+    ) -> Result<Json<Cow<'a, str>>, AppError>
+    where
+        'b: 'static,
+        U: for<'c> Deserialize<'c>,
+        Vec<V>: Read<'a>,
+    {
+        body()
+    }
+    let mut call = guard
+        .call(const {
+            ::idem_runtime::__private::Options::NONE
+                .record(::idem_runtime::__private::RecordRule::Success)
+        });
+    {
+        call.fingerprint::<Query<U>>(&filter);
+    }
+    {
+        call.fingerprint::<Json<Many<Cow<'static, str>, T, V, N>>>(&list);
+    }
+    call.global();
+    let (run, mut held) = match call.admit().await {
+        ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
+        ::idem_runtime::__private::Admitted::Done(response) => return response,
+    };
+    run.tasks()
+        .detach(async move {
+            let ended = match run.reserve(&mut held).await {
+                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                    let handler = create::<T, U, V, N>;
+                    let outcome = match ::idem_runtime::__private::execute(
+                            attempt.run_limit(),
+                            handler(
+                                ::idem_runtime::__private::Lends::lend(&mut attempt),
+                                filter,
+                                list,
+                            ),
+                        )
+                        .await
+                    {
+                        ::idem_runtime::__private::Result::Ok(value) => {
+                            let verdict = {
+                                #[allow(unused_imports)]
+                                use ::idem_runtime::__private::{
+                                    AtTransient as _, AtError as _, AtAnyhow as _,
+                                    AtResult as _, AtAny as _,
+                                };
+                                (&&&&&::idem_runtime::__private::Look(&value)).look()
+                            };
+                            ::idem_runtime::__private::outcome::<
+                                Result<Json<Cow<'_, str>>, AppError>,
+                            >(verdict, value)
+                        }
+                        ::idem_runtime::__private::Result::Err(stop) => {
+                            ::idem_runtime::__private::Outcome::stopped(stop)
+                        }
+                    };
+                    match attempt.record(outcome).await {
+                        ::idem_runtime::__private::Recorded::Commit(commit) => {
+                            commit.finalize().await
+                        }
+                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                    }
+                }
+                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
+            };
+            ended.answer(held).await
+        })
+        .await
+}

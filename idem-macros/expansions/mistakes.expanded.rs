@@ -1,0 +1,105 @@
+::core::compile_error! {
+    "`24 hours` is not a time to live\n= help: write a whole number and a unit, one of `s`, `m`, `h`, `d`: `ttl = \"24h\"`"
+}
+::core::compile_error! {
+    "`decide` is not a value of `record`\n= help: a value with a similar name exists: `decided`"
+}
+::core::compile_error! {
+    "unknown option `expires`\n= help: the options are `scope`, `ttl`, `record`, `allow`, `crate`"
+}
+::core::compile_error! {
+    "an `#[idempotent]` handler is an `async fn`\n= help: write `async fn create`"
+}
+::core::compile_error! {
+    "an answer that is a stream cannot be stored\n= note: the answer is stored whole, before the transaction commits\n= help: answer with a body of known length, such as `Json` or `Bytes`"
+}
+::core::compile_error! {
+    "the transaction is lent to the handler, not given\n= help: take it by `&mut`; it commits when the handler succeeds and rolls back when it fails"
+}
+::core::compile_error! {
+    "an extractor is taken by value\n= help: remove the `&`"
+}
+::core::compile_error! {
+    "`Multipart` is a stream, which cannot be compared with a retry's\n= help: upload first, and take the upload's id or digest here"
+}
+::core::compile_error! {
+    "no argument of this handler is named `tenent`\n= help: an argument with a similar name exists: `tenant`"
+}
+async fn create(
+    guard: ::idem_runtime::Guard<
+        <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
+        ::idem_runtime::NoPolicy,
+    >,
+    tenant: TenantId,
+    upload: Multipart,
+) -> ::idem_runtime::__private::Response {
+    async fn create(
+        #[allow(unused_variables)]
+        tx: PgTransaction<'_>,
+        #[allow(unused_variables)]
+        tenant: TenantId,
+        #[allow(unused_variables)]
+        config: &Config,
+        #[allow(unused_variables)]
+        upload: Multipart,
+    ) -> Result<Sse<Events>, AppError> {
+        body()
+    }
+    let mut call = guard
+        .call(const { ::idem_runtime::__private::Options::NONE.ttl(86400u64) });
+    call.endpoint();
+    let (run, mut held) = match call.admit().await {
+        ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
+        ::idem_runtime::__private::Admitted::Done(response) => return response,
+    };
+    run.tasks()
+        .detach(async move {
+            let ended = match run.reserve(&mut held).await {
+                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                    let handler = create;
+                    let outcome = match ::idem_runtime::__private::execute(
+                            attempt.run_limit(),
+                            handler(
+                                ::core::option::Option::unwrap(
+                                    ::core::option::Option::None,
+                                ),
+                                tenant,
+                                ::core::option::Option::unwrap(
+                                    ::core::option::Option::None,
+                                ),
+                                upload,
+                            ),
+                        )
+                        .await
+                    {
+                        ::idem_runtime::__private::Result::Ok(value) => {
+                            let verdict = {
+                                #[allow(unused_imports)]
+                                use ::idem_runtime::__private::{
+                                    AtTransient as _, AtError as _, AtAnyhow as _,
+                                    AtResult as _, AtAny as _,
+                                };
+                                (&&&&&::idem_runtime::__private::Look(&value)).look()
+                            };
+                            {
+                                ::core::mem::drop(value);
+                                ::idem_runtime::__private::outcome(verdict, ())
+                            }
+                        }
+                        ::idem_runtime::__private::Result::Err(stop) => {
+                            ::idem_runtime::__private::Outcome::stopped(stop)
+                        }
+                    };
+                    match attempt.record(outcome).await {
+                        ::idem_runtime::__private::Recorded::Commit(commit) => {
+                            commit.finalize().await
+                        }
+                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                    }
+                }
+                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
+            };
+            ended.answer(held).await
+        })
+        .await
+}

@@ -1,0 +1,110 @@
+async fn create(
+    guard: crate::vendored::idem_runtime::Guard<
+        <Transaction<
+            'static,
+            Sqlite,
+        > as crate::vendored::idem_runtime::__private::Tx>::Db,
+        crate::vendored::idem_runtime::NoPolicy,
+    >,
+    claims: Claims,
+    user: Extension<User>,
+    arg2: Path<(u64, String)>,
+) -> crate::vendored::idem_runtime::__private::Response {
+    async fn create(
+        #[allow(unused_variables)]
+        claims: Claims,
+        #[allow(unused_variables)]
+        Extension(user): Extension<User>,
+        #[allow(unused_variables)]
+        Path((mut order, _shop)): Path<(u64, String)>,
+        mut tx: &mut Transaction<'_, Sqlite>,
+    ) -> impl IntoResponse {
+        body()
+    }
+    let mut call = guard
+        .call(const {
+            crate::vendored::idem_runtime::__private::Options::NONE
+                .ttl(3600u64)
+                .record(crate::vendored::idem_runtime::__private::RecordRule::All)
+        });
+    {
+        call.fingerprint::<Extension<User>>(&user);
+    }
+    {
+        call.fingerprint::<Path<(u64, String)>>(&arg2);
+    }
+    {
+        let claims = &claims;
+        call.scope("account", &claims.account_id());
+    }
+    {
+        let Extension(user) = &user;
+        call.scope("region", &user.0.region);
+    }
+    {
+        let Path((_, value)) = &arg2;
+        call.scope("_shop", value);
+    }
+    call.endpoint();
+    let (run, mut held) = match call.admit().await {
+        crate::vendored::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
+        crate::vendored::idem_runtime::__private::Admitted::Done(response) => {
+            return response;
+        }
+    };
+    run.tasks()
+        .detach(async move {
+            let ended = match run.reserve(&mut held).await {
+                crate::vendored::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                    let handler = create;
+                    let outcome = match crate::vendored::idem_runtime::__private::execute(
+                            attempt.run_limit(),
+                            handler(
+                                claims,
+                                user,
+                                arg2,
+                                crate::vendored::idem_runtime::__private::Lends::lend(
+                                    &mut attempt,
+                                ),
+                            ),
+                        )
+                        .await
+                    {
+                        crate::vendored::idem_runtime::__private::Result::Ok(value) => {
+                            let verdict = {
+                                #[allow(unused_imports)]
+                                use crate::vendored::idem_runtime::__private::{
+                                    AtTransient as _, AtError as _, AtAnyhow as _,
+                                    AtResult as _, AtAny as _,
+                                };
+                                (&&&&&crate::vendored::idem_runtime::__private::Look(
+                                    &value,
+                                ))
+                                    .look()
+                            };
+                            crate::vendored::idem_runtime::__private::outcome(
+                                verdict,
+                                value,
+                            )
+                        }
+                        crate::vendored::idem_runtime::__private::Result::Err(stop) => {
+                            crate::vendored::idem_runtime::__private::Outcome::stopped(
+                                stop,
+                            )
+                        }
+                    };
+                    match attempt.record(outcome).await {
+                        crate::vendored::idem_runtime::__private::Recorded::Commit(
+                            commit,
+                        ) => commit.finalize().await,
+                        crate::vendored::idem_runtime::__private::Recorded::Ended(
+                            ended,
+                        ) => ended,
+                    }
+                }
+                crate::vendored::idem_runtime::__private::Reserved::Ended(ended) => ended,
+            };
+            ended.answer(held).await
+        })
+        .await
+}

@@ -1,0 +1,77 @@
+/// Creates an order.
+pub async fn create(
+    guard: ::idem_runtime::Guard<
+        <PgConnection as ::idem_runtime::__private::Tx>::Db,
+        ::idem_runtime::NoPolicy,
+    >,
+    tenant: TenantId,
+    req: Json<CreateOrder>,
+) -> ::idem_runtime::__private::Response {
+    async fn create(
+        tx: &mut PgConnection,
+        #[allow(unused_variables)]
+        tenant: TenantId,
+        Json(req): Json<CreateOrder>,
+    ) -> Result<(StatusCode, Json<Order>), AppError> {
+        let order = insert_order(&mut *tx, &tenant, &req).await?;
+        Ok((StatusCode::CREATED, Json(order)))
+    }
+    let mut call = guard
+        .call(const { ::idem_runtime::__private::Options::NONE.ttl(172800u64) });
+    {
+        call.fingerprint::<Json<CreateOrder>>(&req);
+    }
+    {
+        let tenant = &tenant;
+        call.scope("tenant", tenant);
+    }
+    call.endpoint();
+    let (run, mut held) = match call.admit().await {
+        ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
+        ::idem_runtime::__private::Admitted::Done(response) => return response,
+    };
+    run.tasks()
+        .detach(async move {
+            let ended = match run.reserve(&mut held).await {
+                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                    let handler = create;
+                    let outcome = match ::idem_runtime::__private::execute(
+                            attempt.run_limit(),
+                            handler(
+                                ::idem_runtime::__private::Lends::lend(&mut attempt),
+                                tenant,
+                                req,
+                            ),
+                        )
+                        .await
+                    {
+                        ::idem_runtime::__private::Result::Ok(value) => {
+                            let verdict = {
+                                #[allow(unused_imports)]
+                                use ::idem_runtime::__private::{
+                                    AtTransient as _, AtError as _, AtAnyhow as _,
+                                    AtResult as _, AtAny as _,
+                                };
+                                (&&&&&::idem_runtime::__private::Look(&value)).look()
+                            };
+                            ::idem_runtime::__private::outcome::<
+                                Result<(StatusCode, Json<Order>), AppError>,
+                            >(verdict, value)
+                        }
+                        ::idem_runtime::__private::Result::Err(stop) => {
+                            ::idem_runtime::__private::Outcome::stopped(stop)
+                        }
+                    };
+                    match attempt.record(outcome).await {
+                        ::idem_runtime::__private::Recorded::Commit(commit) => {
+                            commit.finalize().await
+                        }
+                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                    }
+                }
+                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
+            };
+            ended.answer(held).await
+        })
+        .await
+}

@@ -1,0 +1,127 @@
+use super::*;
+use quote::ToTokens;
+
+fn read(function: &str) -> (Handler, Vec<String>) {
+    let mut mistakes = Mistakes::default();
+    let function = crate::function::parse(function.parse().unwrap()).ok().unwrap();
+    let handler = model(function, &mut mistakes);
+    (handler, mistakes.messages().into_iter().map(str::to_owned).collect())
+}
+
+fn roles(handler: &Handler) -> Vec<Role> {
+    handler.arguments.iter().map(|argument| argument.role).collect()
+}
+
+#[test]
+fn the_transaction_is_the_argument_by_mut_wherever_it_stands() {
+    for function in [
+        "async fn f(tx: &mut PgConnection, body: String) {}",
+        "async fn f(mut anything: &mut (Alias<'_>), body: String) {}",
+    ] {
+        let (handler, mistakes) = read(function);
+        assert!(mistakes.is_empty(), "{mistakes:?}");
+        assert_eq!(roles(&handler), [Role::Transaction, Role::Compared]);
+    }
+    assert_eq!(
+        roles(&read("async fn f(body: String, tx: &mut Tx) {}").0),
+        [Role::Compared, Role::Transaction]
+    );
+}
+
+#[test]
+fn marks_decide_what_an_input_is() {
+    let (handler, mistakes) =
+        read("async fn f(#[fingerprint(skip)] a: A, #[context] b: B, #[allow(unused)] c: C, tx: &mut Tx) {}");
+
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    assert_eq!(roles(&handler), [Role::Skipped, Role::Context, Role::Compared, Role::Transaction]);
+    let printed = handler.function.to_token_stream().to_string();
+    assert!(
+        printed.contains("allow") && !printed.contains("skip") && !printed.contains("context"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn arguments_keep_their_names_where_they_can() {
+    let (handler, _) = read(
+        "async fn f(Json(mut req): Json<R>, _x: X, (a, b): Ab, f: F, _: H, Marker: M, req: R, tx: &mut Tx) {}",
+    );
+
+    let names: Vec<String> = handler.arguments.iter().map(|argument| argument.name.to_string()).collect();
+    assert_eq!(names, ["req", "arg1", "arg2", "arg3", "arg4", "arg5", "arg6", "tx"]);
+}
+
+#[test]
+fn each_mistake_of_a_signature_is_told_once() {
+    for (function, mistake, expands) in [
+        ("fn f(tx: &mut Tx) {}", "an `#[idempotent]` handler is an `async fn`", true),
+        ("fn f(tx: &mut Tx) -> impl Future {}", "an `#[idempotent]` handler is an `async fn`", false),
+        ("async fn f(self, tx: &mut Tx) {}", "an `#[idempotent]` handler has no `self`", false),
+        ("async unsafe fn f(tx: &mut Tx) {}", "a handler cannot be `unsafe`", false),
+        ("async extern \"C\" fn f(tx: &mut Tx) {}", "a handler cannot be `extern`", false),
+        ("async fn f(tx: &mut Tx) -> (u8, Sse<E>) {}", "an answer that is a stream cannot be stored", true),
+        ("async fn f(a: A) {}", "an `#[idempotent]` handler must take the transaction it runs in", false),
+        ("async fn f(tx: Transaction<'_, Db>) {}", "the transaction is lent to the handler, not given", true),
+        ("async fn f(tx: &PgConnection) {}", "the transaction is lent by a shared reference", true),
+        ("async fn f(tx: &mut impl Conn) {}", "the transaction's type is not named", false),
+        (
+            "async fn f(tx: &'static mut Tx) {}",
+            "the transaction is lent for the call, which is shorter than `'static`",
+            true,
+        ),
+        (
+            "async fn f<'a>(tx: &'a mut Tx<'a>) {}",
+            "the transaction is lent for the call, which is shorter than `'a`",
+            true,
+        ),
+        (
+            "async fn f(a: &mut A, b: &mut B) {}",
+            "a second argument is taken by `&mut`, which only the transaction is",
+            true,
+        ),
+        ("async fn f(tx: &mut Tx, a: &A) {}", "an extractor is taken by value", true),
+        (
+            "async fn f(tx: &mut Tx, a: Request) {}",
+            "`Request` is a stream, which cannot be compared with a retry's",
+            true,
+        ),
+        ("async fn f(#[context] tx: &mut Tx) {}", "the transaction is no input of the request", true),
+        ("async fn f(tx: &mut Tx, #[context(a)] a: A) {}", "`#[context]` takes no options", true),
+        ("async fn f(tx: &mut Tx, #[context] #[context] a: A) {}", "the attribute is given twice", true),
+        (
+            "async fn f(tx: &mut Tx, #[context] #[fingerprint(skip)] a: A) {}",
+            "a `#[context]` argument is not in the fingerprint anyway",
+            true,
+        ),
+        ("async fn f(tx: &mut Tx, #[fingerprint] a: A) {}", "`#[fingerprint]` says nothing here", true),
+        (
+            "async fn f(tx: &mut Tx, #[fingerprint(body)] a: A) {}",
+            "unknown option `body` of `#[fingerprint]`",
+            true,
+        ),
+    ] {
+        let (handler, mistakes) = read(function);
+        assert_eq!(mistakes, [mistake], "{function}");
+        assert_eq!(handler.transaction.is_some(), expands, "{function}");
+    }
+}
+
+#[test]
+fn a_stream_may_be_vouched_for() {
+    let (handler, mistakes) = read("async fn f(tx: &mut Tx, #[context] upload: Request) {}");
+
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    assert_eq!(roles(&handler), [Role::Transaction, Role::Context]);
+}
+
+#[test]
+fn fifteen_extractors_are_the_most() {
+    let with = |count: usize| {
+        let extractors = ", _: A".repeat(count);
+        read(&format!("async fn f(tx: &mut Tx{extractors}) {{}}")).1
+    };
+
+    assert!(with(15).is_empty());
+    assert_eq!(with(17), ["a handler takes at most 15 extractors beside the transaction"]);
+}
