@@ -236,7 +236,7 @@ macro_rules! contract {
                 a_run_whose_row_is_gone_is_no_success
                 a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
                 a_leaked_savepoint_is_no_success
-                a_cancelled_savepoint_is_no_success_where_it_ends_the_transaction
+                a_cancelled_savepoint_is_no_success
                 the_pool_works_after_a_leaked_savepoint
             }
             transient {
