@@ -5,14 +5,15 @@
 use std::time::Duration;
 
 use idem_tests::bench::{Bench, run_on_own_database};
-use idem_tests::database::{KeyRow, Place as _};
+use idem_tests::database::KeyRow;
 use idem_tests::http::{Answer, Request, open, r1};
-use idem_tests::patience::{soon, within};
+use idem_tests::patience::{eventually, within};
 use idem_tests::problem::assert_problem;
 use idem_tests::process::Process;
-use idem_tests::proxy::{At, PgProxy, Round};
+use idem_tests::proxy::{At, Round};
 use idem_tests::same::assert_ran;
 use sqlx::Postgres;
+use tokio::net::TcpStream;
 
 /// The reference server's program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_reference");
@@ -42,7 +43,7 @@ async fn retry(process: &Process, request: &Request) -> Answer {
 /// whether the work is committed at that step.
 async fn kill_at(at: At, step: fn(&Round) -> bool, is_done: bool) {
     run_on_own_database(async |bench: &Bench<Postgres>| {
-        let proxy = PgProxy::start(bench.place.address().await).await;
+        let proxy = bench.proxy().await;
         let url = bench.place.url(Some(proxy.address()));
         let mut process = Process::start(PROGRAM, &url).await;
 
@@ -122,19 +123,21 @@ async fn killed_in_the_handler_the_retry_runs() {
 
 // Cases: T-20
 #[tokio::test]
-async fn a_terminated_process_finishes_its_work() {
+async fn a_terminated_process_finishes_its_work_first() {
     run_on_own_database(async |bench: &Bench<Postgres>| {
-        let process = Process::start(PROGRAM, &bench.place.url(None)).await;
-        let slow = r1().path("/slow");
+        let proxy = bench.proxy().await;
+        let process = Process::start(PROGRAM, &bench.place.url(Some(proxy.address()))).await;
 
-        let first = open(process.address, &slow).await;
-        assert_ran(&process.send(&Request::new("GET", "/gate?waiting=1")).await, 204);
-        // Opened before the signal, since afterwards nobody gets in.
-        assert_ran(&process.send(&Request::new("POST", "/gate")).await, 204);
-        let status = process.terminate().await;
+        let mut hold = proxy.hold(At::Reply, |round| round.runs("INSERT INTO orders"));
+        let first = open(process.address, &r1()).await;
+        hold.reached().await;
+        process.terminate().await;
+        let address = process.address;
+        eventually(async || TcpStream::connect(address).await.is_err()).await;
+        hold.release();
 
-        assert!(status.success(), "{status}");
-        assert_ran(&soon(first.answer()).await, 201);
+        assert_ran(&first.answer().await, 201);
+        process.ended().await;
         bench.assert_holds(1, 1).await;
     })
     .await;

@@ -2,12 +2,11 @@
 
 use idem_runtime::Isolation;
 use idem_tests::bench::{Bench, run, run_on_own_database};
-use idem_tests::contract::concurrency::assert_one_run;
 use idem_tests::database::{KeyRow, Place as _};
 use idem_tests::http::{Answer, open, r1};
 use idem_tests::patience::soon;
 use idem_tests::process::Process;
-use idem_tests::same::assert_ran;
+use idem_tests::same::{assert_one_run, assert_ran};
 use sqlx::Postgres;
 use tokio::task::JoinSet;
 
@@ -125,7 +124,12 @@ async fn many_keys_with_many_requests_each_are_one_order_each() {
             let group = group.iter().map(|(_, answer)| answer.clone()).collect::<Vec<Answer>>();
             assert_one_run(&group);
         }
-        let keys = bench.key_rows().await.into_iter().map(|row: KeyRow| row.key).collect::<std::collections::BTreeSet<_>>();
+        let keys = bench
+            .key_rows()
+            .await
+            .into_iter()
+            .map(|row: KeyRow| row.key)
+            .collect::<std::collections::BTreeSet<_>>();
         assert_eq!(keys.len(), 30);
         bench.assert_holds(30, 30).await;
     })
