@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use idem_examples::reference::{App, Probe, routes};
+use idem_examples::reference::{App, Probe, create_tables, routes};
 use idem_runtime::Builder;
 use sqlx::{Pool, Postgres};
 
@@ -15,7 +15,7 @@ use crate::proxy::PgProxy;
 use crate::server::Server;
 
 /// The longest that one test may take.
-const TEST_LIMIT: Duration = Duration::from_secs(120);
+const TEST_LIMIT: Duration = Duration::from_mins(2);
 
 /// An empty database, and what runs on it.
 #[derive(Debug)]
@@ -231,7 +231,7 @@ impl<DB: TestDatabase> Launch<'_, DB> {
         if self.migrate {
             idempotency.migrate().await.expect("the key table can be created");
         }
-        let created = DB::create_tables(self.place.pool()).await;
+        let created = create_tables(self.place.pool()).await;
         created.expect("the application's tables can be created");
 
         self.bench.pools.lock().unwrap_or_else(PoisonError::into_inner).push(writer.clone());
