@@ -1,11 +1,11 @@
 //! One test's place to work: an empty database, and the servers started on it.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
-use idem_examples::reference::{App, Probe, routes};
+use idem_examples::reference::{App, Probe, create_tables, routes};
 use idem_runtime::Builder;
 use sqlx::{Pool, Postgres};
 
@@ -15,7 +15,7 @@ use crate::proxy::PgProxy;
 use crate::server::Server;
 
 /// The longest that one test may take.
-const TEST_LIMIT: Duration = Duration::from_secs(120);
+const TEST_LIMIT: Duration = Duration::from_mins(2);
 
 /// An empty database, and what runs on it.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ pub struct Bench<DB: TestDatabase> {
     /// What every engine on this bench is set to beside its test's own settings.
     engine: fn(Builder<DB>) -> Builder<DB>,
     pools: Mutex<Vec<Pool<DB>>>,
+    proxies: Mutex<Vec<Arc<PgProxy>>>,
 }
 
 /// Runs one test on an empty database, then checks that it left every pool whole and nothing elsewhere.
@@ -59,10 +60,11 @@ async fn run_at<DB: TestDatabase>(
     engine: fn(Builder<DB>) -> Builder<DB>,
     test: impl AsyncFnOnce(&Bench<DB>),
 ) {
-    let bench = Bench { place, engine, pools: Mutex::default() };
+    let bench = Bench { place, engine, pools: Mutex::default(), proxies: Mutex::default() };
     within(TEST_LIMIT, test(&bench)).await;
 
     let pools = bench.pools.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let _proxies = bench.proxies;
     for pool in &pools {
         if !pool.is_closed() {
             bench.place.assert_whole(pool).await;
@@ -138,6 +140,15 @@ impl<DB: TestDatabase> Bench<DB> {
     pub async fn expire_in(&self, seconds: i64) {
         let (table, time) = (self.place.key_table(), DB::Place::time(seconds));
         self.place.execute(&format!("UPDATE {table} SET expires_at = {time}")).await;
+    }
+}
+
+impl Bench<Postgres> {
+    /// A proxy to the database that stays until the test's last checks.
+    pub async fn proxy(&self) -> Arc<PgProxy> {
+        let proxy = Arc::new(PgProxy::start(self.place.address().await).await);
+        self.proxies.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&proxy));
+        proxy
     }
 }
 
@@ -220,7 +231,7 @@ impl<DB: TestDatabase> Launch<'_, DB> {
         if self.migrate {
             idempotency.migrate().await.expect("the key table can be created");
         }
-        let created = DB::create_tables(self.place.pool()).await;
+        let created = create_tables(self.place.pool()).await;
         created.expect("the application's tables can be created");
 
         self.bench.pools.lock().unwrap_or_else(PoisonError::into_inner).push(writer.clone());

@@ -27,10 +27,10 @@ pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
 pub fn within<F: Future>(limit: Duration, future: F) -> impl Future<Output = F::Output> {
     let caller = Location::caller();
     async move {
-        match timeout(limit, future).await {
-            Ok(output) => output,
-            Err(_) => panic!("nothing happened within {limit:?}, waited for at {caller}"),
-        }
+        let Ok(output) = timeout(limit, future).await else {
+            panic!("nothing happened within {limit:?}, waited for at {caller}")
+        };
+        output
     }
 }
 

@@ -53,6 +53,25 @@ impl Process {
         answer.json()["runs"].as_i64().expect("a number of runs")
     }
 
+    /// Asks it to end (SIGTERM), as a deployment does.
+    ///
+    /// # Panics
+    /// If the signal cannot be sent.
+    pub async fn terminate(&self) {
+        let pid = self.child.id().expect("the process still runs").to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(soon(sent).await.expect("`kill` is a command").success());
+    }
+
+    /// Waits until it ends by itself.
+    ///
+    /// # Panics
+    /// The future panics if it does not end, or not well.
+    pub async fn ended(mut self) {
+        let status = soon(self.child.wait()).await.expect("the process is this test's own");
+        assert!(status.success(), "{status}");
+    }
+
     /// Kills it (SIGKILL) and waits until it is gone.
     ///
     /// # Panics

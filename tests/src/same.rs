@@ -1,6 +1,7 @@
 //! What the protocol calls the same answer.
 
 use crate::http::Answer;
+use crate::problem::assert_problem;
 
 /// The headers that are stored with every answer.
 const STORED: [&str; 8] = [
@@ -39,4 +40,23 @@ pub fn assert_replays(first: &Answer, again: &Answer) {
 pub fn assert_ran(answer: &Answer, status: u16) {
     assert_eq!(answer.status, status, "{}", String::from_utf8_lossy(&answer.body));
     assert_eq!(answer.field("idempotent-replayed"), None, "a run of its own, not a replay: {answer:?}");
+}
+
+/// Asserts that one answer comes from a run, and every other is its replay or says that it is in progress.
+///
+/// # Panics
+/// If it is otherwise.
+#[track_caller]
+pub fn assert_one_run(answers: &[Answer]) {
+    let ran = answers.iter().filter(|answer| answer.status == 201 && !answer.is_replay()).collect::<Vec<_>>();
+    assert_eq!(ran.len(), 1, "runs: {ran:?}");
+    for answer in answers {
+        if answer.status == 409 {
+            assert_problem(answer, "idempotency_in_progress");
+        } else if answer.is_replay() {
+            assert_replays(ran[0], answer);
+        } else {
+            assert_eq!(answer, ran[0]);
+        }
+    }
 }

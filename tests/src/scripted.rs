@@ -64,7 +64,6 @@ impl Script {
     }
 
     /// The handler at `POST /orders` (`record = "decided"`), `POST /all` and `POST /success`.
-    #[must_use]
     pub fn routes<DB: TestDatabase>(&self) -> Router<App<DB>> {
         Router::new()
             .route("/orders", post(decided::<DB>))

@@ -1,3 +1,104 @@
-//! The contract on SQLite.
+//! The contract on SQLite, and what is SQLite's own.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::post;
+use idem_examples::reference::{
+    App, AppError, Database as _, NewOrder, Order, TenantId, Value, insert_order,
+};
+use idem_runtime::idempotent;
+use idem_tests::bench::{Bench, run};
+use idem_tests::database::Place as _;
+use idem_tests::http::r1;
+use idem_tests::problem::assert_problem;
+use idem_tests::same::{assert_ran, assert_replays};
+use sqlx::{Sqlite, SqliteConnection};
+use tokio::task::JoinSet;
 
 idem_tests::contract!(sqlx::Sqlite);
+
+// Cases: Z-02
+#[tokio::test]
+async fn a_file_held_by_another_process_is_unavailable_and_never_in_progress() {
+    run(async |bench: &Bench<Sqlite>| {
+        let server = bench
+            .server()
+            .engine(|builder| builder.acquire_timeout(Duration::from_millis(200)))
+            .start()
+            .await;
+        let mut other_process =
+            bench.place.pool().begin_with("BEGIN IMMEDIATE").await.expect("the file is free");
+        sqlx::query("DELETE FROM orders").execute(&mut *other_process).await.expect("it may write");
+
+        // Five seconds of busy_timeout.
+        let refused = server.send(&r1()).await;
+        other_process.rollback().await.expect("it may roll back");
+
+        assert_problem(&refused, "idempotency_store_unavailable");
+        assert_eq!(server.runs(), 0);
+        assert_ran(&server.send(&r1()).await, 201);
+        bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+// Cases: Z-02
+#[tokio::test]
+async fn a_file_that_another_process_lets_go_in_time_is_waited_for() {
+    run(async |bench: &Bench<Sqlite>| {
+        let server = bench.start().await;
+        let other_process = bench.place.pool().begin_with("BEGIN IMMEDIATE").await.expect("the file is free");
+
+        let waiting = server.open(&r1()).await;
+        other_process.rollback().await.expect("it may roll back");
+
+        assert_ran(&waiting.answer().await, 201);
+        bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+/// Reads, then writes: on a transaction that was not immediate the write would fail with
+/// `SQLITE_BUSY_SNAPSHOT` when another process has written in between.
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn reads_before_it_writes(
+    tx: &mut SqliteConnection,
+    tenant: TenantId,
+    Json(order): Json<NewOrder>,
+) -> Result<(StatusCode, Json<Order>), AppError> {
+    let sql = "SELECT count(*) FROM orders WHERE tenant = $1";
+    Sqlite::integer(&mut *tx, sql, &[Value::Text(&tenant.0)]).await?;
+    Ok((StatusCode::CREATED, Json(insert_order::<Sqlite>(&mut *tx, &tenant, &order).await?)))
+}
+
+// Cases: Z-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_reads_first_never_meets_a_stale_snapshot() {
+    run(async |bench: &Bench<Sqlite>| {
+        let routes = || Router::<App<Sqlite>>::new().route("/orders", post(reads_before_it_writes));
+        let servers =
+            [bench.server().routes(routes()).start().await, bench.server().routes(routes()).start().await];
+
+        let mut clients = JoinSet::new();
+        for client in 0..60 {
+            let address = servers[client % 2].address;
+            let request = r1().fresh_key();
+            clients.spawn(async move {
+                let first = idem_tests::http::open(address, &request).await.answer().await;
+                let again = idem_tests::http::open(address, &request).await.answer().await;
+                (first, again)
+            });
+        }
+
+        while let Some(client) = clients.join_next().await {
+            let (first, again) = client.expect("no client panics");
+            assert_ran(&first, 201);
+            assert_replays(&first, &again);
+        }
+        bench.assert_holds(60, 60).await;
+    })
+    .await;
+}

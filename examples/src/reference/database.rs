@@ -43,17 +43,18 @@ pub trait Database: Store {
         connection: &mut Self::Connection,
         tenant: &str,
     ) -> impl Future<Output = sqlx::Result<Vec<Order>>> + Send;
+}
 
-    /// Creates the application's tables where they are missing.
-    fn create_tables(pool: &Pool<Self>) -> impl Future<Output = sqlx::Result<()>> + Send {
-        async {
-            let mut connection = pool.acquire().await?;
-            for table in Self::TABLES {
-                Self::execute(&mut connection, table, &[]).await?;
-            }
-            Ok(())
-        }
+/// Creates the application's tables where they are missing.
+///
+/// # Errors
+/// The database's.
+pub async fn create_tables<DB: Database>(pool: &Pool<DB>) -> sqlx::Result<()> {
+    let mut connection = pool.acquire().await?;
+    for table in DB::TABLES {
+        DB::execute(&mut connection, table, &[]).await?;
     }
+    Ok(())
 }
 
 /// A query with its values bound in order.

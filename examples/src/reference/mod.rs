@@ -36,7 +36,7 @@ mod tenant;
 mod things;
 
 pub use app::{App, routes};
-pub use database::{Database, Value};
+pub use database::{Database, Value, create_tables};
 pub use error::AppError;
 pub use orders::{NewOrder, Order, insert_order};
 pub use probe::{Gate, Probe};

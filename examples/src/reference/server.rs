@@ -8,7 +8,7 @@ use sqlx::postgres::PgPoolOptions;
 use tokio::net::TcpListener;
 
 use super::app::{App, routes};
-use super::database::Database;
+use super::database::{Database, create_tables};
 use super::probe::Probe;
 
 /// How long a shutdown waits for the handlers that still run.
@@ -60,7 +60,7 @@ async fn run<DB: Database>(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Served {
     app.idempotency.migrate().await?;
-    DB::create_tables(&app.writer).await?;
+    create_tables(&app.writer).await?;
 
     started(listener.local_addr()?);
     let idempotency = app.idempotency.clone();

@@ -1,6 +1,6 @@
 //! Which bodies are the same request, by what the handler reads them as.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use axum::body::Bytes;
 use axum::extract::{Path, Query};
@@ -273,6 +273,14 @@ pub async fn a_hash_map_is_the_same_whatever_its_order<DB: TestDatabase>(bench: 
     for _ in 0..100 {
         assert_replays(&first, &server.send(&request).await);
     }
+}
+
+// Cases: B-17
+pub async fn a_set_is_the_same_if_it_is_sorted<DB: TestDatabase>(bench: &Bench<DB>) {
+    let bodies = [r#"["a","b","c"]"#, r#"["c","a","b"]"#];
+
+    // A `HashSet` is written in an order of its own each time, and the order of elements counts.
+    assert_compared::<BTreeSet<String>, DB>(bench, bodies, Same, Other).await;
 }
 
 // Cases: B-18

@@ -11,7 +11,7 @@ use crate::database::TestDatabase;
 use crate::http::{Answer, Request, open, r1};
 use crate::patience::{soon, within};
 use crate::problem::assert_problem;
-use crate::same::{assert_ran, assert_replays};
+use crate::same::{assert_one_run, assert_ran, assert_replays};
 use crate::scripted::Script;
 use crate::server::Server;
 
@@ -26,26 +26,6 @@ async fn at_once<DB: TestDatabase>(
         clients.spawn(async move { open(address, &request).await.answer().await });
     }
     soon(clients.join_all()).await
-}
-
-/// Asserts that one answer comes from a run and every other is its replay, or in progress. Returns how many
-/// are in progress.
-#[track_caller]
-pub(crate) fn assert_one_run(answers: &[Answer]) -> usize {
-    let ran = answers.iter().filter(|answer| answer.status == 201 && !answer.is_replay()).collect::<Vec<_>>();
-    assert_eq!(ran.len(), 1, "runs: {ran:?}");
-    let mut in_progress = 0;
-    for answer in answers {
-        if answer.status == 409 {
-            assert_problem(answer, "idempotency_in_progress");
-            in_progress += 1;
-        } else if answer.is_replay() {
-            assert_replays(ran[0], answer);
-        } else {
-            assert_eq!(answer, ran[0]);
-        }
-    }
-    in_progress
 }
 
 // Cases: C-01, Z-01

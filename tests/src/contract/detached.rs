@@ -95,7 +95,7 @@ pub async fn clients_that_hang_up_at_any_moment_find_their_answer<DB: TestDataba
 pub async fn a_time_out_layer_ends_the_wait_and_not_the_work<DB: TestDatabase>(bench: &Bench<DB>) {
     let deadline = Arc::new(Notify::new());
     let clock = Arc::clone(&deadline);
-    let time_out = move |request: extract::Request, next: Next| {
+    let layer = move |request: extract::Request, next: Next| {
         let deadline = Arc::clone(&clock);
         async move {
             tokio::select! {
@@ -105,7 +105,7 @@ pub async fn a_time_out_layer_ends_the_wait_and_not_the_work<DB: TestDatabase>(b
             }
         }
     };
-    let server = bench.server().wrap(|router| router.layer(from_fn(time_out))).start().await;
+    let server = bench.server().wrap(|router| router.layer(from_fn(layer))).start().await;
     let slow = r1().path("/slow");
 
     let first = server.open_up_to_the_gate(&slow).await;

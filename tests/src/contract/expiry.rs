@@ -10,10 +10,10 @@ use sqlx::Transaction;
 use tokio::task::JoinSet;
 
 use crate::bench::Bench;
-use crate::database::{Place as _, TestDatabase};
+use crate::database::{KeyRow, Place as _, TestDatabase};
 use crate::http::{open, r1};
 use crate::patience::soon;
-use crate::same::{assert_ran, assert_replays};
+use crate::same::{assert_one_run, assert_ran, assert_replays};
 use crate::scripted::Script;
 
 type Created = Result<(StatusCode, Json<Order>), AppError>;
@@ -138,7 +138,7 @@ pub async fn a_crowd_on_an_expired_key_runs_once<DB: TestDatabase>(bench: &Bench
             let address = servers[client % 2].address;
             clients.spawn(async move { open(address, &r1()).await.answer().await });
         }
-        super::concurrency::assert_one_run(&soon(clients.join_all()).await);
+        assert_one_run(&soon(clients.join_all()).await);
     }
 
     assert_eq!(servers[0].runs() + servers[1].runs(), 6);
@@ -187,7 +187,7 @@ pub async fn each_endpoint_has_its_own_ttl<DB: TestDatabase>(bench: &Bench<DB>) 
     assert_ran(&server.send(&r1().path("/hour")).await, 201);
     assert_ran(&server.send(&r1().path("/days")).await, 201);
 
-    let ttls = bench.key_rows().await.iter().map(|row| row.ttl_secs()).collect::<Vec<_>>();
+    let ttls = bench.key_rows().await.iter().map(KeyRow::ttl_secs).collect::<Vec<_>>();
     assert_eq!(ttls, [3600, 72 * 3600]);
 }
 

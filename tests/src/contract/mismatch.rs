@@ -88,7 +88,8 @@ pub async fn the_refusal_says_nothing_of_the_first_request<DB: TestDatabase>(ben
     assert_problem(&other, "idempotency_key_reused");
     let said = format!("{other:?}{}", other.text());
     let fingerprint = bench.key_row().await.fingerprint;
-    let hex = fingerprint.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let half = fingerprint.first_chunk().expect("a fingerprint of 32 bytes");
+    let hex = format!("{:032x}", u128::from_be_bytes(*half));
     for secret in ["a-secret", "/orders/", &hex, &hex.to_uppercase()] {
         assert!(!said.contains(secret), "{secret} in {said}");
     }

@@ -3,7 +3,7 @@
 //! A promise that holds on one database only, or differently, says so where it branches; nothing is skipped.
 //! The line `// Cases:` above a function names the cases of `docs/protocol.md` that it shows.
 
-#![expect(missing_docs, reason = "the name of a test is its promise")]
+#![expect(missing_docs, clippy::missing_panics_doc, reason = "the name of a test is its promise")]
 
 pub mod canonical;
 pub mod concurrency;
@@ -49,6 +49,7 @@ macro_rules! contract {
                 members_are_sorted_at_every_depth
                 members_beyond_ascii_are_sorted
                 a_hash_map_is_the_same_whatever_its_order
+                a_set_is_the_same_if_it_is_sorted
                 the_order_of_form_fields_does_not_matter
                 arguments_can_be_reordered_and_renamed
                 a_field_that_is_not_serialized_is_not_compared
@@ -236,7 +237,7 @@ macro_rules! contract {
                 a_run_whose_row_is_gone_is_no_success
                 a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
                 a_leaked_savepoint_is_no_success
-                a_cancelled_savepoint_is_no_success_where_it_ends_the_transaction
+                a_cancelled_savepoint_is_no_success
                 the_pool_works_after_a_leaked_savepoint
             }
             transient {

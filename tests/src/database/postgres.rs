@@ -76,6 +76,12 @@ impl PgPlace {
         Self { options: options.application_name(&schema), schema, own_database, observer }
     }
 
+    /// The schema that the tables are in.
+    #[must_use]
+    pub fn schema(&self) -> &str {
+        &self.schema
+    }
+
     /// The same place, with a parameter set in every session of the application.
     #[must_use]
     pub fn with_parameter(mut self, parameter: &str, value: &str) -> Self {
@@ -84,7 +90,8 @@ impl PgPlace {
     }
 
     /// The condition on `pg_stat_activity` that holds for the application's sessions of this place.
-    fn sessions(&self) -> String {
+    #[must_use]
+    pub fn sessions(&self) -> String {
         match &self.own_database {
             Some(_) => format!("datname = current_database() AND application_name <> '{OBSERVER}'"),
             None => format!("datname = current_database() AND application_name = '{}'", self.schema),

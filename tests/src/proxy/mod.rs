@@ -96,6 +96,12 @@ impl PgProxy {
         self.shared.rounds.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// Closes its connections and takes no more, as a server that is down.
+    pub fn stop(&self) {
+        // The listener's task owns the connections' tasks.
+        self.listener.abort();
+    }
+
     /// Holds the next round that `matches`, once.
     pub fn hold(&self, at: At, matches: impl Fn(&Round) -> bool + Send + 'static) -> Hold {
         let (reached, was_reached) = oneshot::channel();
@@ -108,8 +114,7 @@ impl PgProxy {
 
 impl Drop for PgProxy {
     fn drop(&mut self) {
-        // The listener's task owns the connections' tasks.
-        self.listener.abort();
+        self.stop();
     }
 }
 
