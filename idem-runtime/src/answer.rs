@@ -78,18 +78,84 @@ pub(crate) fn answer_from(found: &Found, fingerprint: &Digest) -> Result<Respons
 /// The whole of a body whose length is known beforehand and at most `max` bytes. One without a length is a stream,
 /// which may never end.
 async fn collect(body: Body, max: usize, limit: Duration) -> Result<Bytes, &'static str> {
-    let length = body.size_hint().exact().ok_or("its length is not known, as a stream's")?;
-    let Some(length) = usize::try_from(length).ok().filter(|length| *length <= max) else {
-        return Err("it is larger than `max_response`");
+    let collecting = async {
+        let length = body.size_hint().exact().ok_or("its length is not known, as a stream's")?;
+        let Some(length) = usize::try_from(length).ok().filter(|length| *length <= max) else {
+            return Err("it is larger than `max_response`");
+        };
+        // Limited, because the length is only what the body says of itself.
+        let Ok(collected) = Limited::new(body, length).collect().await else {
+            return Err("its body failed, or is longer than it said");
+        };
+        let body = collected.to_bytes();
+        if body.len() == length { Ok(body) } else { Err("it is shorter than it said") }
     };
-    // Limited, because the length is only what the body says of itself.
-    match execute(limit, Limited::new(body, length).collect()).await {
-        Ok(Ok(collected)) => {
-            let body = collected.to_bytes();
-            if body.len() == length { Ok(body) } else { Err("it is shorter than it said") }
-        }
-        Ok(Err(_failed)) => Err("its body failed, or is longer than it said"),
+    // All of it, because the length is asked of the application's code too.
+    match execute(limit, collecting).await {
+        Ok(collected) => collected,
         Err(Stop::OverLimit) => Err("its body did not end"),
         Err(Stop::Panicked(_)) => Err("its body panicked"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use http_body::{Frame, SizeHint};
+
+    use super::*;
+
+    /// A body of one frame that says it is `says` bytes long.
+    struct Says {
+        says: Option<u64>,
+        frame: Option<&'static [u8]>,
+    }
+
+    impl http_body::Body for Says {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Ready(self.frame.take().map(|bytes| Ok(Frame::data(Bytes::from_static(bytes)))))
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            self.says.map(SizeHint::with_exact).unwrap_or_default()
+        }
+    }
+
+    fn collected(body: Body, max: usize) -> Result<Bytes, &'static str> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(collect(body, max, Duration::from_secs(20)))
+    }
+
+    fn says(says: impl Into<Option<u64>>, frame: &'static [u8]) -> Body {
+        Body::new(Says { says: says.into(), frame: Some(frame) })
+    }
+
+    #[test]
+    fn a_body_of_the_largest_size_is_kept_and_one_byte_more_is_not() {
+        assert_eq!(collected(says(4, b"abcd"), 4).as_deref(), Ok(&b"abcd"[..]));
+        assert_eq!(collected(says(5, b"abcde"), 4), Err("it is larger than `max_response`"));
+        assert_eq!(collected(says(0, b""), 0).as_deref(), Ok(&b""[..]));
+    }
+
+    #[test]
+    fn a_body_that_says_no_length_is_not_kept() {
+        assert_eq!(collected(says(None, b"abcd"), 4), Err("its length is not known, as a stream's"));
+    }
+
+    // Twenty megabytes were kept of a body that said two bytes.
+    #[test]
+    fn a_body_of_another_length_than_it_says_is_not_kept() {
+        assert_eq!(collected(says(2, b"abc"), 9), Err("its body failed, or is longer than it said"));
+        assert_eq!(collected(says(2, b"a"), 9), Err("it is shorter than it said"));
+        assert_eq!(collected(says(u64::MAX, b"a"), 9), Err("it is larger than `max_response`"));
     }
 }

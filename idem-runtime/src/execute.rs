@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::time::Sleep;
@@ -34,13 +34,14 @@ impl fmt::Debug for Stop {
 /// Dropped, it drops `work`.
 #[doc(hidden)]
 pub fn execute<F: Future>(limit: Duration, work: F) -> Execute<F> {
-    Execute { work: Box::pin(work), limit: Box::pin(tokio::time::sleep(limit)) }
+    Execute { work: Some(Box::pin(work)), limit: Box::pin(tokio::time::sleep(limit)) }
 }
 
 /// The future of [`execute`].
 #[doc(hidden)]
 pub struct Execute<F> {
-    work: Pin<Box<F>>,
+    /// `None` once it has ended.
+    work: Option<Pin<Box<F>>>,
     limit: Pin<Box<Sleep>>,
 }
 
@@ -49,11 +50,20 @@ impl<F: Future> Future for Execute<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
+        let work = this.work.as_mut().expect("it has not ended");
         // Unwind safe: after a panic the future is only dropped, and its transaction is rolled back.
-        match catch_unwind(AssertUnwindSafe(|| this.work.as_mut().poll(context))) {
+        let ended = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
+            Err(panic) => Err(Stop::Panicked(panic)),
+            Ok(Poll::Ready(value)) => Ok(value),
+            Ok(Poll::Pending) => {
+                ready!(this.limit.as_mut().poll(context));
+                Err(Stop::OverLimit)
+            }
+        };
+        // Dropped here, because what it drops with it may panic as well.
+        match catch_unwind(AssertUnwindSafe(|| drop(this.work.take()))) {
+            Ok(()) => Poll::Ready(ended),
             Err(panic) => Poll::Ready(Err(Stop::Panicked(panic))),
-            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Ok(Poll::Pending) => this.limit.as_mut().poll(context).map(|()| Err(Stop::OverLimit)),
         }
     }
 }
@@ -61,5 +71,54 @@ impl<F: Future> Future for Execute<F> {
 impl<F> fmt::Debug for Execute<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Execute").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    /// A limit that no test meets unless it means to.
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    fn run<F: Future>(limit: Duration, work: F) -> Result<F::Output, Stop> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(async { execute(limit, work).await })
+    }
+
+    struct PanicsWhenDropped;
+
+    impl Drop for PanicsWhenDropped {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+
+    #[test]
+    fn a_value_is_given_as_it_is() {
+        assert!(matches!(run(LIMIT, async { 7 }), Ok(7)));
+    }
+
+    #[test]
+    fn a_future_that_never_ends_is_over_its_limit() {
+        assert!(matches!(run(Duration::ZERO, pending::<()>()), Err(Stop::OverLimit)));
+    }
+
+    #[test]
+    fn a_panic_is_caught() {
+        assert!(matches!(run(LIMIT, async { panic!("polled") }), Err::<(), _>(Stop::Panicked(_))));
+    }
+
+    // It went on in the task, which then ended without its ROLLBACK.
+    #[test]
+    fn a_panic_of_what_is_dropped_over_the_limit_is_caught() {
+        let work = async {
+            let _held = PanicsWhenDropped;
+            pending::<()>().await;
+        };
+
+        assert!(matches!(run(Duration::ZERO, work), Err(Stop::Panicked(_))));
     }
 }

@@ -56,3 +56,19 @@ pub(crate) struct Rules {
     pub(crate) ttl_secs: u64,
     pub(crate) record: RecordRule,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A row could be committed that had expired already, and a retry at once ran.
+    #[test]
+    fn a_run_may_not_take_longer_than_its_key_lives() {
+        let rules = |secs| Options::NONE.ttl(secs).over(Options::NONE);
+        let limit = Duration::from_mins(1);
+
+        assert_eq!(rules(5).run_limit(limit), Duration::from_secs(5));
+        assert_eq!(rules(60).run_limit(limit), limit);
+        assert_eq!(rules(61).run_limit(limit), limit);
+    }
+}

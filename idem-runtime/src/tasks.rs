@@ -75,3 +75,34 @@ impl Tasks {
         dropped
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(work)
+    }
+
+    #[test]
+    fn nothing_is_admitted_once_it_drains_and_nothing_begins_once_it_has_stopped() {
+        block_on(async {
+            let tasks = Tasks::default();
+            assert_eq!(tasks.drain(Duration::ZERO).await, 0);
+            assert!(tasks.admit().is_none());
+            assert!(!tasks.are_stopped(), "there was nothing to stop");
+
+            let waiting = Tasks::default();
+            let token = waiting.admit();
+            let mut drain = pin!(waiting.drain(Duration::ZERO));
+            let limit = Duration::from_millis(100);
+            assert!(tokio::time::timeout(limit, &mut drain).await.is_err(), "the request is still there");
+            assert!(waiting.are_stopped());
+            drop(token);
+            assert_eq!(drain.await, 1);
+        });
+    }
+}

@@ -92,3 +92,55 @@ fn of_result_code(code: &str) -> Cause {
         Err(_) => Cause::Other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_sqlstate_is_the_cause_that_the_manual_gives_it() {
+        for (cause, codes) in [
+            (Cause::Conflict, &["40001", "40P01"][..]),
+            // 40003 and 25P04 were errors that had no effect for sure.
+            (
+                Cause::ConnectionLost,
+                &["08000", "08006", "25P03", "25P04", "40003", "57P01", "57P02", "57P03", "57P04", "57P05"],
+            ),
+            (Cause::LockTimeout, &["55P03"]),
+            (Cause::ReadOnly, &["25006"]),
+            (Cause::Misconfigured, &["0A000", "22023", "23502", "28000", "3F000", "42501", "42P01", "42703"]),
+            // 25P02 and 25001, of a connection that came in a transaction, were a table to be repaired.
+            (Cause::Unavailable, &["25P02", "25001", "25P01", "53100", "53300", "57000", "57014", "58030"]),
+            (Cause::Other, &["23505", "23514", "40002", "40000", "54000", "55000", "P0001", "XX000"]),
+        ] {
+            for code in codes {
+                assert_eq!(of_sqlstate(code), cause, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_result_code_is_the_cause_of_its_primary_code() {
+        for (cause, codes) in [
+            // SQLITE_ERROR, SQLITE_CONSTRAINT_NOTNULL, SQLITE_CONSTRAINT_DATATYPE
+            (Cause::Misconfigured, &["1", "1299", "3091"][..]),
+            // BUSY, BUSY_SNAPSHOT, LOCKED, INTERRUPT, IOERR, IOERR_FSYNC, FULL, CANTOPEN
+            (Cause::Unavailable, &["5", "517", "6", "9", "10", "1034", "13", "14"]),
+            // READONLY, READONLY_DBMOVED
+            (Cause::ReadOnly, &["8", "1032"]),
+            // CORRUPT, CONSTRAINT_COMMITHOOK, CONSTRAINT_UNIQUE, and what is no code
+            (Cause::Other, &["11", "531", "2067", "", "none"]),
+        ] {
+            for code in codes {
+                assert_eq!(of_result_code(code), cause, "{code}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_reply_is_told_from_an_error_that_was_replied() {
+        assert!(Cause::is_silent(&Error::WorkerCrashed));
+        assert!(Cause::is_silent(&Error::Io(std::io::ErrorKind::TimedOut.into())));
+        assert!(Cause::is_silent(&Error::Protocol("out of step".to_owned())));
+    }
+}

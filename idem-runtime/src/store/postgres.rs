@@ -243,7 +243,7 @@ impl Store for Postgres {
             Ok(row) => {
                 Ok(row.is_some_and(|row| row.try_get::<Option<bool>, _>(0).ok().flatten().unwrap_or(false)))
             }
-            Err(error) if Cause::of(&error) == Cause::LockTimeout => Ok(false),
+            Err(error) if is_other_request(&error, statements) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -557,11 +557,15 @@ fn is_foreign(row: &PgRow, begun: Instant) -> Result<bool, Error> {
     Ok(age > begun.elapsed() + CLOCK_TOLERANCE)
 }
 
-/// What the error of a statement says that waits for other requests' rows where advisory locks are off: a lock
-/// time-out, that the other still runs. With them it waits for nobody's row, so the lock is somebody else's.
+/// What the error of a reserving statement says of the key.
 fn not_written(error: Error, statements: &Statements) -> Result<Reserve<Mark>, Error> {
-    let waited_for_row = !statements.advisory_locks && Cause::of(&error) == Cause::LockTimeout;
-    if waited_for_row { Ok(Reserve::InProgress) } else { Err(error) }
+    if is_other_request(&error, statements) { Ok(Reserve::InProgress) } else { Err(error) }
+}
+
+/// Whether a statement failed because another request holds the key's row. Where advisory locks are off it waits for
+/// that row, and a lock time-out says so. With them it waits for nobody's row, so the lock is somebody else's.
+fn is_other_request(error: &Error, statements: &Statements) -> bool {
+    !statements.advisory_locks && Cause::of(error) == Cause::LockTimeout
 }
 
 /// What the table must be like for the guarantees to hold, each with the words for an operator.

@@ -6,6 +6,7 @@
 //! speaks of them.
 
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Transient, is_transient};
 use crate::outcome::Verdict;
@@ -75,10 +76,12 @@ impl<R> AtAny for Look<'_, R> {
 }
 
 fn verdict<T, E>(result: &Result<T, E>, is_transient: impl FnOnce(&E) -> bool) -> Verdict {
-    match result {
-        Ok(_) => Verdict::Ok,
-        Err(error) if is_transient(error) => Verdict::Transient,
-        Err(_) => Verdict::Looked,
+    let Err(error) = result else { return Verdict::Ok };
+    // The error's own code is asked. Where it panics nothing is known of the error, and its answer still counts.
+    match catch_unwind(AssertUnwindSafe(|| is_transient(error))) {
+        Ok(true) => Verdict::Transient,
+        Ok(false) => Verdict::Looked,
+        Err(_panic) => Verdict::Unknown,
     }
 }
 
@@ -205,6 +208,22 @@ mod tests {
         assert_eq!(look!(Answer::<Response<()>>::Err(Response::new(()))), Verdict::Unknown);
         assert_eq!(look!(Answer::<Opaque>::Err(Opaque(sqlx::Error::PoolClosed))), Verdict::Unknown);
         assert_eq!(look!(Answer::<String>::Ok(StatusCode::OK)), Verdict::Ok);
+    }
+
+    /// Panics when it is asked.
+    struct Panicking;
+
+    impl Transient for Panicking {
+        fn is_transient(&self) -> bool {
+            panic!("asked");
+        }
+    }
+
+    // It went on in the run's task, which then ended without its ROLLBACK.
+    #[test]
+    fn an_error_that_panics_when_it_is_asked_is_unknown() {
+        assert_eq!(look!(Answer::<Panicking>::Err(Panicking)), Verdict::Unknown);
+        assert_eq!(look!(Answer::<Panicking>::Ok(StatusCode::OK)), Verdict::Ok);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 #![expect(missing_docs, clippy::missing_panics_doc, reason = "the name of a test is its promise")]
 
+pub mod answer;
 pub mod canonical;
 pub mod concurrency;
 pub mod detached;
@@ -12,6 +13,7 @@ pub mod error;
 pub mod expiry;
 pub mod extractor;
 pub mod header;
+pub mod limit;
 pub mod method;
 pub mod mismatch;
 pub mod outcome;
@@ -21,6 +23,7 @@ pub mod state;
 pub mod store;
 pub mod transaction;
 pub mod transient;
+pub mod unstored;
 
 /// Makes a test of every function of the contract, for one database and one setting of its engines.
 ///
@@ -32,6 +35,12 @@ macro_rules! contract {
     };
     ($database:ty, $engine:expr) => {
         $crate::contract! { $database, $engine =>
+            answer {
+                a_body_of_another_length_than_it_says_is_rolled_back
+                a_body_that_panics_is_rolled_back
+                a_first_answer_never_says_that_it_is_a_replay
+                no_marker_leaves_with_its_answer
+            }
             canonical {
                 the_order_of_members_does_not_matter
                 whitespace_does_not_matter
@@ -134,6 +143,12 @@ macro_rules! contract {
                 a_look_alike_of_the_field_name_is_no_key
                 keys_that_differ_in_case_are_two
                 a_caller_who_is_nobody_is_told_so_first
+            }
+            limit {
+                a_body_is_collected_within_the_run_limit_of_its_handler
+                a_run_ends_before_its_key_expires
+                the_longest_times_that_may_be_set_work
+                a_request_that_still_waits_when_a_drain_is_over_has_not_begun
             }
             method {
                 a_get_ignores_the_key
@@ -247,6 +262,10 @@ macro_rules! contract {
                 an_error_of_text_is_not_stored_when_it_answers_500
                 an_error_that_says_it_is_transient_is_believed
                 an_error_that_says_it_is_not_transient_is_stored
+            }
+            unstored {
+                a_failed_answer_whose_commit_fails_does_not_leave
+                nothing_is_said_of_a_transaction_that_was_lost
             }
         }
     };

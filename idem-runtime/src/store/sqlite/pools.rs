@@ -101,9 +101,7 @@ impl SqlitePools {
 
     /// Refuses every COMMIT of the writer for as long as the lock lives.
     pub(super) fn lock(&self) -> CommitLock {
-        let holder = self.commits.last.fetch_add(1, Ordering::SeqCst) + 1;
-        self.commits.holder.store(holder, Ordering::SeqCst);
-        CommitLock { commits: Arc::clone(&self.commits), holder }
+        CommitLock::of(&self.commits)
     }
 }
 
@@ -137,9 +135,48 @@ pub struct CommitLock {
     holder: u64,
 }
 
+impl CommitLock {
+    fn of(commits: &Arc<Commits>) -> Self {
+        let holder = commits.last.fetch_add(1, Ordering::SeqCst) + 1;
+        commits.holder.store(holder, Ordering::SeqCst);
+        Self { commits: Arc::clone(commits), holder }
+    }
+}
+
 impl Drop for CommitLock {
     fn drop(&mut self) {
         // A lock that outlives its connection must not open the next run's.
         let _ = self.commits.holder.compare_exchange(self.holder, 0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_commits_while_a_lock_lives() {
+        let commits = Arc::new(Commits::default());
+        assert!(commits.are_allowed());
+
+        let lock = CommitLock::of(&commits);
+
+        assert!(!commits.are_allowed());
+        drop(lock);
+        assert!(commits.are_allowed());
+    }
+
+    // It opened the file for whatever the next run had under way.
+    #[test]
+    fn a_lock_that_outlives_its_connection_does_not_open_the_next_ones() {
+        let commits = Arc::new(Commits::default());
+        let first = CommitLock::of(&commits);
+        let second = CommitLock::of(&commits);
+
+        drop(first);
+
+        assert!(!commits.are_allowed());
+        drop(second);
+        assert!(commits.are_allowed());
     }
 }
