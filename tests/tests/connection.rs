@@ -409,8 +409,8 @@ async fn changes_the_session(
     let order = NewOrder { item: "tea".to_owned(), qty: 1, order_no: None };
     insert_order::<Postgres>(&mut *tx, &tenant, &order).await?;
     let sql = match change.as_str() {
-        "role" => "SET LOCAL ROLE idem_tests_granted",
-        "poor-role" => "SET LOCAL ROLE idem_tests_bare",
+        "role" => "SET LOCAL ROLE idem_tests_application",
+        "poor-role" => "SET LOCAL ROLE pg_monitor",
         "search-path" => "SET LOCAL search_path TO pg_catalog",
         _ => "SET TRANSACTION READ ONLY",
     };
@@ -418,29 +418,13 @@ async fn changes_the_session(
     Ok(StatusCode::CREATED)
 }
 
-/// Roles belong to the whole server, so they are made once and kept.
-async fn create_roles(bench: &Bench<Postgres>) {
-    for role in ["idem_tests_granted", "idem_tests_bare"] {
-        bench
-            .place
-            .execute(&format!(
-                "DO $$ BEGIN CREATE ROLE {role}; EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$"
-            ))
-            .await;
-    }
-}
-
 // Cases: T-29
 #[tokio::test]
 async fn a_handler_may_change_its_session_within_the_grants() {
     run(async |bench: &Bench<Postgres>| {
-        create_roles(bench).await;
         let routes = Router::<App<Postgres>>::new().route("/{change}", post(changes_the_session));
         let server = bench.server().routes(routes).start().await;
-        let (table, schema) = (bench.place.key_table(), bench.place.schema());
-        let grants = format!("GRANT SELECT, INSERT, UPDATE ON {table} TO idem_tests_granted");
-        bench.place.execute(&grants).await;
-        bench.place.execute(&format!("GRANT USAGE ON SCHEMA {schema} TO idem_tests_granted")).await;
+        assert_eq!(bench.place.role_with_the_tables().await, "idem_tests_application");
 
         for change in ["/role", "/search-path"] {
             let request = r1().path(change).fresh_key();

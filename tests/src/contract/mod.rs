@@ -16,6 +16,7 @@ pub mod header;
 pub mod limit;
 pub mod method;
 pub mod mismatch;
+pub mod operator;
 pub mod outcome;
 pub mod replay;
 pub mod scope;
@@ -170,6 +171,16 @@ macro_rules! contract {
                 the_parameters_of_the_media_type_are_not_compared
                 credentials_and_traces_are_not_compared
                 two_bodies_at_once_are_one_order_and_one_refusal
+            }
+            operator {
+                find_shows_the_stored_answer_while_it_lives
+                find_shows_nothing_of_a_run_that_goes_on
+                a_forgotten_key_is_a_new_one
+                a_row_without_an_answer_is_found_and_can_be_forgotten
+                the_times_of_a_failed_answer_are_those_of_its_reservation
+                a_handler_can_be_called_without_a_server
+                the_table_can_be_created_by_several_processes_at_once
+                a_check_says_that_the_table_is_missing
             }
             outcome {
                 an_err_rolls_the_writes_back_and_is_stored
