@@ -181,6 +181,7 @@ async fn a_refusal_that_a_lost_connection_keeps_from_being_stored_does_not_leave
         // Sent, it would be the first of two final answers.
         assert_problem(&first.answer().await, "idempotency_transient");
         bench.assert_holds(0, 0).await;
+        eventually(async || bench.place.sessions_in_transaction().await == 0).await;
         let again = server.send(&r1()).await;
         assert_ran(&again, 409);
         assert_replays(&again, &server.send(&r1()).await);
