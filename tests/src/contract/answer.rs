@@ -23,16 +23,16 @@ use crate::scripted::Script;
 
 /// A body that says it is `says` bytes long, whatever its frames hold.
 struct Says {
-    says: u64,
+    length: u64,
     frames: VecDeque<&'static [u8]>,
     /// How many frames were taken, of all such bodies of a test.
     taken: Arc<AtomicUsize>,
 }
 
 impl Says {
-    fn answer(says: u64, frames: &[&'static [u8]], taken: &Arc<AtomicUsize>) -> Response {
+    fn answer(length: u64, frames: &[&'static [u8]], taken: &Arc<AtomicUsize>) -> Response {
         let frames = frames.iter().copied().collect();
-        Response::new(Body::new(Self { says, frames, taken: Arc::clone(taken) }))
+        Response::new(Body::new(Self { length, frames, taken: Arc::clone(taken) }))
     }
 }
 
@@ -52,7 +52,7 @@ impl http_body::Body for Says {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.says)
+        SizeHint::with_exact(self.length)
     }
 }
 
