@@ -2,7 +2,7 @@
 //!
 //! Each test has an empty database of its own ([`mod@bench`]), serves routers on real sockets ([`server`]) and
 //! talks to them byte by byte ([`http`]). A race is made with a gate in a handler, or with a proxy before
-//! PostgreSQL ([`proxy`]); every wait ends ([`patience`]). [`contract`] holds what is promised on every
+//! PostgreSQL ([`proxy`]); every wait ends ([`patience`]). [`mod@contract`] holds what is promised on every
 //! database; `tests/postgres.rs` and `tests/sqlite.rs` run it.
 
 #![expect(clippy::result_large_err, reason = "handlers answer with whole responses, failed or not")]

@@ -218,7 +218,6 @@ macro_rules! contract {
                 a_failure_with_retry_after_is_not_stored
                 only_listed_and_configured_headers_are_replayed
                 a_cookie_is_not_replayed
-                a_first_answer_never_says_that_it_is_a_replay
                 a_coded_body_is_replayed_in_its_coding
                 a_replay_shows_the_resource_as_it_was
                 a_response_over_the_limit_is_rolled_back

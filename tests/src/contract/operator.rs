@@ -1,7 +1,7 @@
 //! What an operator, a start-up or a unit test asks of the engine without HTTP.
 
 use axum::Json;
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::IntoResponse as _;
 use idem_examples::reference::{AppError, NewOrder, Order, TenantId, insert_order};
 use idem_runtime::{IdempotencyKey, NoPolicy, Scope, idempotent};
@@ -39,7 +39,7 @@ pub async fn find_shows_the_stored_answer_while_it_lives<DB: TestDatabase>(bench
     assert_eq!(response.status().as_u16(), first.status);
     assert_eq!(response.body(), &first.body[..]);
     assert_eq!(
-        response.headers().get("location").map(|value| value.as_bytes()),
+        response.headers().get("location").map(HeaderValue::as_bytes),
         first.values("location").next()
     );
     assert_eq!(row.created_at_micros, stored.created_at);
@@ -139,7 +139,7 @@ pub async fn a_handler_can_be_called_without_a_server<DB: TestDatabase>(bench: &
 
     assert_eq!(first.status(), StatusCode::CREATED);
     assert_eq!(again.status(), StatusCode::CREATED);
-    assert_eq!(again.headers().get("idempotent-replayed").map(|value| value.as_bytes()), Some(&b"true"[..]));
+    assert_eq!(again.headers().get("idempotent-replayed").map(HeaderValue::as_bytes), Some(&b"true"[..]));
     assert_eq!(other.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(bench.key_row().await.scope, "tenant=t1&endpoint=POST%20/orders");
     bench.assert_holds(1, 1).await;

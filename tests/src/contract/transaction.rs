@@ -326,7 +326,7 @@ async fn give_up<DB: TestDatabase>(tx: &mut Transaction<'_, DB>, sql: &'static s
     nested.rollback().await?;
 
     let mut statement = pin!(DB::execute(&mut *tx, sql, &[]));
-    poll_fn(|context| Poll::Ready(drop(statement.as_mut().poll(context)))).await;
+    poll_fn(|context| Poll::Ready(statement.as_mut().poll(context).is_ready())).await;
     Ok(())
 }
 
