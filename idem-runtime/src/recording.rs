@@ -54,31 +54,27 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         let Some((stored, body)) = self.run.engine.keep(&parts, body, self.run_limit()).await else {
             return self.reject(Problem::ResponseNotStorable).await;
         };
-        let rolled_back = roll_back(&mut self.tx).await;
-        let response = Response::from_parts(parts, Body::from(body));
-        let ending = match (rolled_back, self.run.keyed.take(), self.mark.take()) {
-            (RolledBack::Acknowledged, Some(Keyed { request, claim }), Some(mark)) => {
-                let unstored = Unstored { request, mark, stored, response };
-                let Self { run: Run { engine, .. }, lock, .. } = self;
-                return Recorded::Ended(Ended {
-                    engine,
-                    ending: Ending::Failed(Box::new(unstored)),
-                    condition: Condition::Clean,
-                    claim: Some(claim),
-                    lock: Some(lock),
-                });
+        match roll_back(&mut self.tx).await {
+            RolledBack::Acknowledged => {}
+            RolledBack::Lost => return self.lose(),
+            RolledBack::Failed => {
+                // An answer that was to be stored and is not must not leave: the retry may come to another.
+                let answer = self.run.engine.problem(Problem::Transient);
+                return self.ended(Ending::Answer(answer), Condition::Suspect);
             }
-            (RolledBack::Lost, keyed, _) => {
-                self.run.keyed = keyed;
-                Ending::Answer(self.run.engine.problem(Problem::OutcomeUnknown))
-            }
-            // An answer that was to be stored and is not must not leave: the retry may come to another.
-            (_, keyed, _) => {
-                self.run.keyed = keyed;
-                Ending::Answer(self.run.engine.problem(Problem::Transient))
-            }
+        }
+        let Self { run: Run { engine, keyed, .. }, lock, mark, .. } = self;
+        let (Some(Keyed { request, claim }), Some(mark)) = (keyed, mark) else {
+            unreachable!("only a run with a key has an answer to record")
         };
-        self.ended(ending, Condition::Suspect)
+        let response = Response::from_parts(parts, Body::from(body));
+        Recorded::Ended(Ended {
+            engine,
+            ending: Ending::Failed(Box::new(Unstored { request, mark, stored, response })),
+            condition: Condition::Clean,
+            claim: Some(claim),
+            lock: Some(lock),
+        })
     }
 
     /// A run without a key: commit or roll back, and store nothing.

@@ -1,6 +1,6 @@
 //! The harness of the contract suite, and the suite itself.
 //!
-//! Each test has an empty database of its own ([`bench`]), serves routers on real sockets ([`server`]) and
+//! Each test has an empty database of its own ([`mod@bench`]), serves routers on real sockets ([`server`]) and
 //! talks to them byte by byte ([`http`]). A race is made with a gate in a handler, or with a proxy before
 //! PostgreSQL ([`proxy`]); every wait ends ([`patience`]). [`contract`] holds what is promised on every
 //! database; `tests/postgres.rs` and `tests/sqlite.rs` run it.

@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::post;
 use idem_examples::reference::{App, AppError, Database as _, NewOrder, Probe, TenantId, insert_order};
-use idem_runtime::idempotent;
+use idem_runtime::{Builder, idempotent};
 use idem_tests::bench::{Bench, run};
 use idem_tests::database::Place as _;
 use idem_tests::http::{Answer, Request, r1};
@@ -167,10 +167,9 @@ async fn waits_and_refuses(
     Err(StatusCode::CONFLICT)
 }
 
-// It left unstored, because an `Err` may be due to the connection; the retry could come to another answer.
-// Cases: T-06, T-24
+// Cases: T-06
 #[tokio::test]
-async fn a_refusal_on_a_lost_connection_does_not_leave() {
+async fn a_refusal_that_a_lost_connection_keeps_from_being_stored_does_not_leave() {
     run(async |bench: &Bench<Postgres>| {
         let routes = Router::<App<Postgres>>::new().route("/orders", post(waits_and_refuses));
         let server = bench.server().routes(routes).start().await;
@@ -179,6 +178,7 @@ async fn a_refusal_on_a_lost_connection_does_not_leave() {
         assert_eq!(bench.place.terminate_transactions().await, 1);
         server.gate().open();
 
+        // Sent, it would be the first of two final answers.
         assert_problem(&first.answer().await, "idempotency_transient");
         bench.assert_holds(0, 0).await;
         eventually(async || bench.place.sessions_in_transaction().await == 0).await;
@@ -379,6 +379,64 @@ async fn a_database_that_cannot_be_reached_is_unavailable() {
 
 // Cases: T-22
 #[tokio::test]
+async fn a_database_that_does_not_reply_is_unavailable_to_all_who_wait() {
+    run(async |bench: &Bench<Postgres>| {
+        let proxy = bench.proxy().await;
+        let limit = |builder: Builder<Postgres>| builder.acquire_timeout(Duration::from_millis(500));
+        let server = bench.server().through(&proxy).engine(limit).start().await;
+
+        let mut reserve = proxy.hold(At::Reply, on_the_key_row);
+        let first = server.open(&r1()).await;
+        reserve.reached().await;
+        let duplicate = server.open(&r1()).await;
+        let answers = [first.answer().await, duplicate.answer().await];
+        reserve.cut();
+
+        for answer in answers {
+            assert_problem(&answer, "idempotency_store_unavailable");
+        }
+        assert_eq!(server.runs(), 0);
+        assert_ran(&retry(&server, &r1()).await, 201);
+        bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn sleeps_in_the_database(
+    tx: &mut PgTransaction<'_>,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+) -> Result<StatusCode, AppError> {
+    probe.ran();
+    let order = NewOrder { item: "tea".to_owned(), qty: 1, order_no: None };
+    insert_order::<Postgres>(&mut *tx, &tenant, &order).await?;
+    if probe.runs() == 1 {
+        Postgres::execute(&mut *tx, "SELECT pg_sleep(2)", &[]).await?;
+    }
+    Ok(StatusCode::CREATED)
+}
+
+// Cases: T-28
+#[tokio::test]
+async fn a_handler_that_is_stuck_in_a_statement_is_ended_with_it() {
+    run(async |bench: &Bench<Postgres>| {
+        let routes = Router::<App<Postgres>>::new().route("/orders", post(sleeps_in_the_database));
+        let limit = |builder: Builder<Postgres>| builder.run_limit(Duration::from_secs(1));
+        let server = bench.server().connections(1).engine(limit).routes(routes).start().await;
+
+        assert_problem(&server.send(&r1()).await, "idempotency_transient");
+
+        bench.assert_holds(0, 0).await;
+        // The rollback was awaited, so nothing is in the way of the next run.
+        assert_ran(&server.send(&r1()).await, 201);
+        bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+// Cases: T-22
+#[tokio::test]
 async fn a_read_only_server_is_unavailable() {
     run(async |bench: &Bench<Postgres>| {
         let writable = bench.start().await;
@@ -410,8 +468,8 @@ async fn changes_the_session(
     let order = NewOrder { item: "tea".to_owned(), qty: 1, order_no: None };
     insert_order::<Postgres>(&mut *tx, &tenant, &order).await?;
     let sql = match change.as_str() {
-        "role" => "SET LOCAL ROLE idem_tests_granted",
-        "poor-role" => "SET LOCAL ROLE idem_tests_bare",
+        "role" => "SET LOCAL ROLE idem_tests_application",
+        "poor-role" => "SET LOCAL ROLE pg_monitor",
         "search-path" => "SET LOCAL search_path TO pg_catalog",
         _ => "SET TRANSACTION READ ONLY",
     };
@@ -419,29 +477,13 @@ async fn changes_the_session(
     Ok(StatusCode::CREATED)
 }
 
-/// Roles belong to the whole server, so they are made once and kept.
-async fn create_roles(bench: &Bench<Postgres>) {
-    for role in ["idem_tests_granted", "idem_tests_bare"] {
-        bench
-            .place
-            .execute(&format!(
-                "DO $$ BEGIN CREATE ROLE {role}; EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$"
-            ))
-            .await;
-    }
-}
-
 // Cases: T-29
 #[tokio::test]
 async fn a_handler_may_change_its_session_within_the_grants() {
     run(async |bench: &Bench<Postgres>| {
-        create_roles(bench).await;
         let routes = Router::<App<Postgres>>::new().route("/{change}", post(changes_the_session));
         let server = bench.server().routes(routes).start().await;
-        let (table, schema) = (bench.place.key_table(), bench.place.schema());
-        let grants = format!("GRANT SELECT, INSERT, UPDATE ON {table} TO idem_tests_granted");
-        bench.place.execute(&grants).await;
-        bench.place.execute(&format!("GRANT USAGE ON SCHEMA {schema} TO idem_tests_granted")).await;
+        assert_eq!(bench.place.role_with_the_tables().await, "idem_tests_application");
 
         for change in ["/role", "/search-path"] {
             let request = r1().path(change).fresh_key();

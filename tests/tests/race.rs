@@ -1,13 +1,23 @@
 //! Many requests at the same time, in two processes and at other isolation levels.
 
-use idem_runtime::Isolation;
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use idem_examples::reference::{
+    App, AppError, Database as _, NewOrder, Probe, TenantId, Value, insert_order,
+};
+use idem_runtime::{Builder, Isolation, idempotent};
 use idem_tests::bench::{Bench, run, run_on_own_database};
 use idem_tests::database::{KeyRow, Place as _};
 use idem_tests::http::{Answer, open, r1};
 use idem_tests::patience::soon;
+use idem_tests::problem::assert_problem;
 use idem_tests::process::Process;
 use idem_tests::same::{assert_one_run, assert_ran};
-use sqlx::Postgres;
+use sqlx::{PgConnection, Postgres};
 use tokio::task::JoinSet;
 
 /// The reference server's program.
@@ -75,7 +85,7 @@ async fn serializable_runs_once_and_tells_nobody_of_its_conflicts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serializable_requests_with_keys_of_their_own_do_not_conflict() {
     run(async |bench: &Bench<Postgres>| {
-        let level = |builder: idem_runtime::Builder<Postgres>| builder.isolation(Isolation::Serializable);
+        let level = |builder: Builder<Postgres>| builder.isolation(Isolation::Serializable);
         let server = bench.server().engine(level).start().await;
         for _ in 0..20 {
             assert_ran(&server.send(&r1().fresh_key()).await, 201);
@@ -105,6 +115,100 @@ async fn serializable_requests_with_keys_of_their_own_do_not_conflict() {
     .await;
 }
 
+/// Reads what another of its kind writes, so that two of them at once cannot both be right.
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn orders_the_next(
+    tx: &mut PgConnection,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+) -> Result<StatusCode, AppError> {
+    probe.ran();
+    let qty = Postgres::integer(&mut *tx, "SELECT count(*) FROM orders", &[]).await?.unwrap_or_default();
+    probe.gate.pass().await;
+    let order = NewOrder { item: "tea".to_owned(), qty, order_no: None };
+    insert_order::<Postgres>(&mut *tx, &tenant, &order).await?;
+    Ok(StatusCode::CREATED)
+}
+
+// Cases: C-09
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_that_cannot_be_serialized_is_transient() {
+    run(async |bench: &Bench<Postgres>| {
+        let routes = Router::<App<Postgres>>::new().route("/orders", post(orders_the_next));
+        let level = |builder: Builder<Postgres>| builder.isolation(Isolation::Serializable);
+        let server = bench.server().engine(level).routes(routes).start().await;
+        let requests = [r1().key("k-1"), r1().key("k-2")];
+
+        let pending =
+            [server.open_up_to_the_gate(&requests[0]).await, server.open_up_to_the_gate(&requests[1]).await];
+        server.gate().open();
+        let mut lost = None;
+        for (request, pending) in requests.iter().zip(pending) {
+            let answer = pending.answer().await;
+            if answer.status != 201 {
+                // Where PostgreSQL notices is its own affair: at the handler's write, at RECORD or at COMMIT.
+                if answer.status == 503 {
+                    assert_problem(&answer, "idempotency_transient");
+                } else {
+                    assert_ran(&answer, 500);
+                }
+                assert!(lost.replace(request).is_none(), "one of the two is right");
+            }
+        }
+
+        let lost = lost.expect("one of the two cannot be right");
+        bench.assert_holds(1, 1).await;
+        assert_ran(&server.send(lost).await, 201);
+        bench.assert_holds(2, 2).await;
+        assert_eq!(bench.place.integer("SELECT sum(qty)::bigint FROM orders").await, 1, "0, then 1");
+    })
+    .await;
+}
+
+/// Adds one to two counters, with the gate in between.
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn counts_two(
+    tx: &mut PgConnection,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+    Path((one, other)): Path<(i64, i64)>,
+) -> Result<StatusCode, AppError> {
+    probe.ran();
+    let sql = "UPDATE counters SET n = n + 1 WHERE tenant = $1 AND id = $2";
+    Postgres::execute(&mut *tx, sql, &[Value::Text(&tenant.0), Value::Int(one)]).await?;
+    probe.gate.pass().await;
+    Postgres::execute(&mut *tx, sql, &[Value::Text(&tenant.0), Value::Int(other)]).await?;
+    Ok(StatusCode::CREATED)
+}
+
+// Cases: T-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_victim_of_a_deadlock_can_try_again() {
+    run(async |bench: &Bench<Postgres>| {
+        let routes = Router::<App<Postgres>>::new().route("/{one}/{other}", post(counts_two));
+        let server = bench.server().routes(routes).start().await;
+        bench.place.execute("INSERT INTO counters (tenant, id, n) VALUES ('t1', 1, 0), ('t1', 2, 0)").await;
+        let requests = [r1().path("/1/2").key("k-1"), r1().path("/2/1").key("k-2")];
+
+        let pending =
+            [server.open_up_to_the_gate(&requests[0]).await, server.open_up_to_the_gate(&requests[1]).await];
+        server.gate().open();
+        let [one, other] = pending;
+        let answers = [one.answer().await, other.answer().await];
+
+        let victim = usize::from(answers[1].status != 201);
+        assert_ran(&answers[1 - victim], 201);
+        assert_ran(&answers[victim], 500);
+        assert_eq!(answers[victim].text(), r#"{"error":"database"}"#);
+        assert_eq!(bench.key_rows().await.len(), 1);
+        assert_ran(&server.send(&requests[victim]).await, 201);
+        assert_eq!(bench.key_rows().await.len(), 2);
+        assert_eq!(bench.place.integer("SELECT min(n) FROM counters").await, 2);
+        assert_eq!(bench.place.integer("SELECT max(n) FROM counters").await, 2);
+    })
+    .await;
+}
+
 // Cases: C-05, T-09
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_keys_with_many_requests_each_are_one_order_each() {
@@ -124,12 +228,7 @@ async fn many_keys_with_many_requests_each_are_one_order_each() {
             let group = group.iter().map(|(_, answer)| answer.clone()).collect::<Vec<Answer>>();
             assert_one_run(&group);
         }
-        let keys = bench
-            .key_rows()
-            .await
-            .into_iter()
-            .map(|row: KeyRow| row.key)
-            .collect::<std::collections::BTreeSet<_>>();
+        let keys = bench.key_rows().await.into_iter().map(|row: KeyRow| row.key).collect::<BTreeSet<_>>();
         assert_eq!(keys.len(), 30);
         bench.assert_holds(30, 30).await;
     })

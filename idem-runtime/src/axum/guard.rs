@@ -51,8 +51,22 @@ impl<DB: Store, P: Policy> Guard<DB, P> {
 impl<DB: Store> Idempotency<DB> {
     /// A guard for calling an annotated handler directly, as a unit test does.
     ///
-    /// ```ignore
-    /// let response = create_order(idempotency.guard(IdempotencyKey::new("k-1")?, NoPolicy), tenant, Json(order)).await;
+    /// ```
+    /// # #[cfg(feature = "postgres")] mod example {
+    /// use axum::response::Response;
+    /// use idem_runtime::{Idempotency, IdempotencyKey, KeyError, NoPolicy, idempotent};
+    /// use sqlx::{PgConnection, Postgres};
+    ///
+    /// #[idempotent(scope = "endpoint")]
+    /// async fn ping(tx: &mut PgConnection, body: String) -> String {
+    ///     body
+    /// }
+    ///
+    /// async fn pinged(idempotency: &Idempotency<Postgres>) -> Result<Response, KeyError> {
+    ///     let key = IdempotencyKey::new("k-1")?;
+    ///     Ok(ping(idempotency.guard(key, NoPolicy), "hello".to_owned()).await)
+    /// }
+    /// # }
     /// ```
     #[must_use]
     pub fn guard<P: Policy>(&self, key: IdempotencyKey, policy: P) -> Guard<DB, P> {

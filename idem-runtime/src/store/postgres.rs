@@ -44,6 +44,8 @@ pub struct Mark {
     /// The transaction's id, or the run's mark where the server has no `xmin`.
     transaction: String,
     created_at_micros: i64,
+    /// Whether the transaction takes predicate locks.
+    is_serializable: bool,
 }
 
 /// The statements of one table.
@@ -56,7 +58,8 @@ pub struct Statements {
     look_up: Arc<str>,
     take_over: Arc<str>,
     complete: Arc<str>,
-    current_transaction: &'static str,
+    complete_serializable: Arc<str>,
+    current_transaction: Arc<str>,
     store_failed: Arc<str>,
     find: Arc<str>,
     forget: Arc<str>,
@@ -95,11 +98,8 @@ impl Store for Postgres {
             look_up: sql.look_up().into(),
             take_over: sql.take_over().into(),
             complete: sql.complete().into(),
-            current_transaction: if settings.xmin_check {
-                "SELECT pg_current_xact_id_if_assigned()::xid::text"
-            } else {
-                "SELECT current_setting('idempotency.run', true)"
-            },
+            complete_serializable: sql.complete_serializable().into(),
+            current_transaction: format!("SELECT {}", sql.current_transaction()).into(),
             store_failed: sql.store_failed().into(),
             find: sql.find().into(),
             forget: sql.forget().into(),
@@ -192,20 +192,24 @@ impl Store for Postgres {
         mark: &Mark,
         answer: &StoredResponse,
     ) -> Result<Complete, Error> {
-        let completed = query(&statements.complete)
+        let statement =
+            if mark.is_serializable { &statements.complete_serializable } else { &statements.complete };
+        let completed = query(statement)
             .bind(&mark.ctid)
             .bind(Uuid::from_bytes(request.address.id))
             .bind(status_number(answer))
             .bind(answer.encode_headers())
             .bind(&answer.body()[..])
             .bind(&mark.transaction)
-            .execute(&mut *connection)
+            .fetch_optional(&mut *connection)
             .await?;
-        if completed.rows_affected() == 1 {
-            return Ok(Complete::Recorded);
+        match completed.map(|row| row.try_get("is_recorded")).transpose()? {
+            Some(true) => return Ok(Complete::Recorded),
+            Some(false) => return Ok(Complete::RowLost),
+            None => {}
         }
         let current: Option<String> =
-            sqlx::query_scalar(statements.current_transaction).fetch_one(connection).await?;
+            query(&statements.current_transaction).fetch_one(connection).await?.try_get(0)?;
         Ok(if current.as_deref() == Some(&mark.transaction) {
             Complete::RowLost
         } else {
@@ -297,13 +301,23 @@ impl Sql<'_> {
         }
     }
 
+    /// The id of the current transaction, null if it has none.
+    fn current_transaction(&self) -> &'static str {
+        if self.settings.xmin_check {
+            "pg_current_xact_id_if_assigned()::xid::text"
+        } else {
+            "current_setting('idempotency.run', true)"
+        }
+    }
+
     /// What a reserving statement gives back: where the row is, who wrote it, when.
     fn mark(&self) -> String {
         // A server without `xmin` has no `ctid` either.
         let ctid = if self.settings.xmin_check { "ctid::text" } else { "''" };
         format!(
             "{ctid} AS ctid, {} AS transaction, \
-             (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_micros, {AGE}",
+             (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_micros, \
+             current_setting('transaction_isolation') = 'serializable' AS is_serializable, {AGE}",
             self.transaction()
         )
     }
@@ -363,11 +377,7 @@ impl Sql<'_> {
             lock = self.try_lock("$7"),
             mark = self.mark(),
         );
-        self.bounded(
-            &self.setup(),
-            &body,
-            "written.ctid, written.transaction, written.created_at_micros, written.age_micros",
-        )
+        self.bounded(&self.setup(), &body, "written.*")
     }
 
     /// The row, live or not, and whether the key's advisory lock is ours. Locks nothing else.
@@ -395,28 +405,40 @@ impl Sql<'_> {
             lock = self.try_lock("$7"),
             mark = self.mark(),
         );
-        self.bounded(
-            "SELECT 1",
-            &body,
-            "written.ctid, written.transaction, written.created_at_micros, written.age_micros",
-        )
+        self.bounded("SELECT 1", &body, "written.*")
     }
 
     /// Exactly one row, or the transaction is not the one that reserved.
     ///
-    /// By ctid: an index scan would take a predicate lock on a page, and unrelated SERIALIZABLE transactions would
-    /// fail by it. `xmin` is this transaction's only if it wrote the row (PostgreSQL manual, 5.5 System Columns).
+    /// `xmin` is this transaction's only if it wrote the row (PostgreSQL manual, 5.5 System Columns).
     fn complete(&self) -> String {
         let own = if self.settings.xmin_check {
-            "ctid = $1::text::tid AND xmin = pg_current_xact_id()::xid AND $6::text IS NOT NULL"
+            "k.ctid = $1::text::tid AND k.xmin = pg_current_xact_id()::xid AND $6::text IS NOT NULL"
         } else {
             "$1::text IS NOT NULL AND current_setting('idempotency.run', true) = $6::text"
         };
         format!(
-            "UPDATE {table} SET response_status = $3::smallint, response_headers = $4::bytea, \
-                    response_body = $5::bytea, completed_at = clock_timestamp() \
-             WHERE id = $2::uuid AND response_status IS NULL AND {own}",
+            "UPDATE {table} AS k SET {ANSWER} \
+             WHERE k.id = $2::uuid AND k.response_status IS NULL AND {own} RETURNING true AS is_recorded",
             table = self.table,
+        )
+    }
+
+    /// The same for a SERIALIZABLE transaction, but found as a conflict: that takes no predicate lock, whereas a scan,
+    /// which of a small table is always one of all its pages, would make unrelated transactions fail.
+    ///
+    /// Where there is no conflict the handler has deleted its row. The row that is inserted then says `false`, is
+    /// expired from the start, and is rolled back.
+    fn complete_serializable(&self) -> String {
+        format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, created_at, expires_at) \
+             SELECT $2::uuid, '', '', '', 0, '-infinity', '-infinity' \
+             WHERE {current} = $6::text AND $1::text IS NOT NULL \
+             ON CONFLICT (id) DO UPDATE SET {ANSWER} WHERE k.response_status IS NULL AND {own} \
+             RETURNING k.scope <> '' AS is_recorded",
+            table = self.table,
+            current = self.current_transaction(),
+            own = if self.settings.xmin_check { "k.xmin = pg_current_xact_id()::xid" } else { "true" },
         )
     }
 
@@ -454,6 +476,10 @@ impl Sql<'_> {
     }
 }
 
+/// What completing writes.
+const ANSWER: &str = "response_status = $3::smallint, response_headers = $4::bytea, response_body = $5::bytea, \
+    completed_at = clock_timestamp()";
+
 /// How old the transaction is.
 const AGE: &str = "(extract(epoch FROM statement_timestamp() - now()) * 1000000)::bigint AS age_micros";
 
@@ -488,6 +514,7 @@ fn mark(row: &PgRow) -> Result<Option<Mark>, Error> {
         ctid,
         transaction: row.try_get("transaction")?,
         created_at_micros: row.try_get("created_at_micros")?,
+        is_serializable: row.try_get("is_serializable")?,
     }))
 }
 

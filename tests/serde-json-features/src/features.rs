@@ -35,6 +35,7 @@ fn the_features_are_on() {
     assert_eq!(RawValue::NULL.get(), "null");
 }
 
+// Cases: B-27
 #[test]
 fn numbers_of_any_size_are_exact() {
     let thirty_three = "123456789012345678901234567890123";
@@ -64,11 +65,13 @@ fn numbers_made_in_the_program_are_written_as_parsed_ones() {
     assert_eq!(text_of(&Number::from_u128(u128::from(u64::MAX) + 1)), "18446744073709551616");
 }
 
+// Cases: B-27
 #[test]
 fn the_order_of_insertion_means_nothing() {
     assert_eq!(text_of(&value(r#"{"b":{"d":1,"c":2},"a":3}"#)), r#"{"a":3,"b":{"c":2,"d":1}}"#);
 }
 
+// Cases: B-27
 #[test]
 fn a_raw_value_is_the_value_it_holds() {
     let body = r#"{"raw": { "b" : [1.0, "\u0074"], "a": 123456789012345678901234567890123 }, "item":"tea"}"#;

@@ -1,9 +1,16 @@
 //! Which methods a key protects.
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use http_body::Frame;
 use idem_examples::reference::{AppError, NewOrder, Probe, TenantId, insert_order};
 use idem_runtime::idempotent;
 use sqlx::Transaction;
@@ -11,6 +18,7 @@ use sqlx::Transaction;
 use crate::bench::Bench;
 use crate::database::{Place as _, TestDatabase};
 use crate::http::{Request, r1};
+use crate::problem::assert_problem;
 use crate::same::{assert_ran, assert_replays};
 
 /// A handler for any method that takes no body.
@@ -66,6 +74,43 @@ pub async fn safe_methods_run_each_time_with_or_without_a_key<DB: TestDatabase>(
     }
     // They ran in a transaction, and it was committed.
     bench.assert_holds(0, 12).await;
+}
+
+/// A body in three parts that does not say how long it is.
+struct Drip(u8);
+
+impl HttpBody for Drip {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0 += 1;
+        Poll::Ready((self.0 <= 3).then(|| Ok(Frame::data(Bytes::from_static(b"drip")))))
+    }
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn drips<DB: TestDatabase>(_tx: &mut Transaction<'_, DB>, tenant: TenantId) -> Response {
+    let _ = tenant;
+    Body::new(Drip(0)).into_response()
+}
+
+// Cases
+pub async fn a_get_may_answer_with_a_stream_and_a_post_with_a_key_may_not<DB: TestDatabase>(
+    bench: &Bench<DB>,
+) {
+    let server = bench.server().routes(Router::new().route("/drips", any(drips::<DB>))).start().await;
+
+    let streamed = server.send(&with_key("GET", "/drips")).await;
+    let refused = server.send(&with_key("POST", "/drips")).await;
+
+    assert_ran(&streamed, 200);
+    assert_eq!(streamed.text(), "dripdripdrip");
+    assert_problem(&refused, "idempotency_response_not_storable");
+    assert_eq!(bench.key_rows().await, []);
 }
 
 // Cases: Q-03

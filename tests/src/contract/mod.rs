@@ -16,6 +16,7 @@ pub mod header;
 pub mod limit;
 pub mod method;
 pub mod mismatch;
+pub mod operator;
 pub mod outcome;
 pub mod replay;
 pub mod scope;
@@ -153,6 +154,7 @@ macro_rules! contract {
             method {
                 a_get_ignores_the_key
                 safe_methods_run_each_time_with_or_without_a_key
+                a_get_may_answer_with_a_stream_and_a_post_with_a_key_may_not
                 a_put_that_adds_adds_once
                 a_patch_is_applied_once
                 a_repeated_delete_gets_204_and_not_404
@@ -170,6 +172,16 @@ macro_rules! contract {
                 the_parameters_of_the_media_type_are_not_compared
                 credentials_and_traces_are_not_compared
                 two_bodies_at_once_are_one_order_and_one_refusal
+            }
+            operator {
+                find_shows_the_stored_answer_while_it_lives
+                find_shows_nothing_of_a_run_that_goes_on
+                a_forgotten_key_is_a_new_one
+                a_row_without_an_answer_is_found_and_can_be_forgotten
+                the_times_of_a_failed_answer_are_those_of_its_reservation
+                a_handler_can_be_called_without_a_server
+                the_table_can_be_created_by_several_processes_at_once
+                a_check_says_that_the_table_is_missing
             }
             outcome {
                 an_err_rolls_the_writes_back_and_is_stored
@@ -206,6 +218,7 @@ macro_rules! contract {
                 a_failure_with_retry_after_is_not_stored
                 only_listed_and_configured_headers_are_replayed
                 a_cookie_is_not_replayed
+                a_first_answer_never_says_that_it_is_a_replay
                 a_coded_body_is_replayed_in_its_coding
                 a_replay_shows_the_resource_as_it_was
                 a_response_over_the_limit_is_rolled_back
@@ -221,6 +234,8 @@ macro_rules! contract {
                 tenants_do_not_meet
                 endpoints_do_not_meet
                 without_the_endpoint_a_key_is_one_for_all
+                without_the_endpoint_the_method_is_still_compared
+                a_part_may_be_long_and_of_any_script
                 without_the_tenant_a_key_is_one_for_all
                 a_global_key_is_one_for_everything
                 parts_that_join_to_the_same_text_are_told_apart
@@ -253,6 +268,8 @@ macro_rules! contract {
                 a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
                 a_leaked_savepoint_is_no_success
                 a_cancelled_savepoint_is_no_success
+                a_handler_that_replaces_its_transaction_never_succeeds
+                a_statement_that_was_given_up_does_no_harm_unless_it_fails
                 the_pool_works_after_a_leaked_savepoint
             }
             transient {

@@ -285,6 +285,19 @@ pub async fn a_cookie_is_not_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_replays(&first, &again);
 }
 
+// Cases
+pub async fn a_first_answer_never_says_that_it_is_a_replay<DB: TestDatabase>(bench: &Bench<DB>) {
+    let script = Script::ok(|| [("idempotent-replayed", "true")]);
+    let server = bench.server().routes(script.routes()).start().await;
+
+    let first = server.send(&r1()).await;
+    let again = server.send(&r1()).await;
+
+    assert_ran(&first, 200);
+    assert_replays(&first, &again);
+    assert_eq!(again.values("idempotent-replayed").count(), 1);
+}
+
 // Cases: R-14
 pub async fn a_coded_body_is_replayed_in_its_coding<DB: TestDatabase>(bench: &Bench<DB>) {
     // "tea\n", compressed.

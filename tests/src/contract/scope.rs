@@ -88,6 +88,35 @@ pub async fn without_the_endpoint_a_key_is_one_for_all<DB: TestDatabase>(bench: 
     bench.assert_holds(1, 1).await;
 }
 
+// Cases: S-04, F-06
+pub async fn without_the_endpoint_the_method_is_still_compared<DB: TestDatabase>(bench: &Bench<DB>) {
+    let routes = Router::new().route("/orders", post(per_tenant::<DB>).merge(patch(per_tenant::<DB>)));
+    let server = bench.server().routes(routes).start().await;
+
+    let first = server.send(&r1()).await;
+    let other = server.send(&r1().method("PATCH")).await;
+
+    assert_ran(&first, 201);
+    assert_problem(&other, "idempotency_key_reused");
+    bench.assert_holds(1, 1).await;
+}
+
+// Cases: S-07
+pub async fn a_part_may_be_long_and_of_any_script<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = bench.server().routes(Router::new().route("/orders", post(per_region::<DB>))).start().await;
+    let long = "x".repeat(8000);
+    let request = r1().field("X-Region", format!("{long}é冪等"));
+
+    let first = server.send(&request).await;
+    let again = server.send(&request).await;
+    let other = server.send(&r1().field("X-Region", format!("{long}é冪"))).await;
+
+    assert_ran(&first, 201);
+    assert_replays(&first, &again);
+    assert_ran(&other, 201);
+    bench.assert_holds(2, 2).await;
+}
+
 // Cases: S-05
 pub async fn without_the_tenant_a_key_is_one_for_all<DB: TestDatabase>(bench: &Bench<DB>) {
     let routes = Router::new().route("/orders", post(per_endpoint::<DB>));

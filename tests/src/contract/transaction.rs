@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::post;
@@ -276,6 +276,93 @@ pub async fn a_cancelled_savepoint_is_no_success<DB: TestDatabase>(bench: &Bench
         }
     }
     assert!(bench.key_rows().await.iter().all(|row| row.status == Some(200)), "none says 201");
+}
+
+/// Ends the transaction by a raw statement, then begins another, so that sqlx knows of nothing.
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn replaces_its_transaction<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+    Path(end): Path<String>,
+    Json(order): Json<NewOrder>,
+) -> (StatusCode, &'static str) {
+    probe.ran();
+    let inserted = insert_order::<DB>(&mut *tx, &tenant, &order).await;
+    let sql = if end == "commit" { "COMMIT" } else { "ROLLBACK" };
+    let ended = DB::execute(&mut *tx, sql, &[]).await;
+    let begun = DB::execute(&mut *tx, "BEGIN", &[]).await;
+    // Whether these succeed is the database's affair; the handler does not care, as careless ones do not.
+    drop((inserted, ended, begun));
+    (StatusCode::CREATED, "done")
+}
+
+// Cases: T-25
+pub async fn a_handler_that_replaces_its_transaction_never_succeeds<DB: TestDatabase>(bench: &Bench<DB>) {
+    let routes = Router::<App<DB>>::new().route("/{end}", post(replaces_its_transaction::<DB>));
+    let server = bench.server().connections(2).routes(routes).start().await;
+
+    for end in ["/commit", "/rollback"] {
+        for _ in 0..4 {
+            let answer = server.send(&r1().path(end).fresh_key()).await;
+
+            assert!(answer.status >= 500, "{answer:?}");
+            let code = answer.json()["code"].as_str().unwrap_or_default().to_owned();
+            assert_problem(&answer, &code);
+        }
+    }
+    // Only what PostgreSQL was told to commit is there, and with it the rows that say so.
+    let expected = if DB::WRITES_IN_PARALLEL { 4 } else { 0 };
+    assert_eq!(bench.count("orders").await, expected);
+    let rows = bench.key_rows().await;
+    assert_eq!(rows.iter().filter(|row| row.is_completed()).count(), 0, "{rows:?}");
+}
+
+/// Polls a statement once and gives it up, as a `select!` or a time-out in a handler does. The database has it by
+/// then, since it knows the statement already.
+async fn give_up<DB: TestDatabase>(tx: &mut Transaction<'_, DB>, sql: &'static str) -> Result<(), AppError> {
+    let mut nested = tx.begin().await?;
+    drop(DB::execute(&mut nested, sql, &[]).await);
+    nested.rollback().await?;
+
+    let mut statement = pin!(DB::execute(&mut *tx, sql, &[]));
+    poll_fn(|context| Poll::Ready(drop(statement.as_mut().poll(context)))).await;
+    Ok(())
+}
+
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn gives_a_statement_up<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Path(sort): Path<String>,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    let order = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    let sql = if sort == "good" {
+        "SELECT count(*) FROM orders"
+    } else {
+        "INSERT INTO orders (tenant) VALUES (NULL)"
+    };
+    give_up(tx, sql).await?;
+    Ok(created(order))
+}
+
+// Cases: T-11
+pub async fn a_statement_that_was_given_up_does_no_harm_unless_it_fails<DB: TestDatabase>(bench: &Bench<DB>) {
+    let routes = Router::<App<DB>>::new().route("/{sort}", post(gives_a_statement_up::<DB>));
+    let server = bench.server().routes(routes).start().await;
+
+    let good = server.send(&r1().path("/good").fresh_key()).await;
+    let bad = server.send(&r1().path("/bad").fresh_key()).await;
+
+    assert_ran(&good, 201);
+    if DB::ERRORS_ABORT {
+        assert_problem(&bad, "idempotency_commit_rejected");
+        bench.assert_holds(1, 1).await;
+    } else {
+        assert_ran(&bad, 201);
+        bench.assert_holds(2, 2).await;
+    }
 }
 
 /// Asserts that the server works as if nothing had happened.

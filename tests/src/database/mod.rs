@@ -58,6 +58,9 @@ pub trait Place: Clone + Send + Sync + Sized + 'static {
     /// Reads one integer on a connection that is not the application's.
     fn integer(&self, sql: &str) -> impl Future<Output = i64> + Send;
 
+    /// The time by the database's clock, in microseconds since the epoch, as a key row would keep it.
+    fn clock(&self) -> impl Future<Output = i64> + Send;
+
     /// The SQL for a time `seconds` from now, as a key row keeps it.
     fn time(seconds: i64) -> String;
 

@@ -89,6 +89,26 @@ impl PgPlace {
         self
     }
 
+    /// A role that is no superuser and may use the application's tables and the key table, and no more.
+    /// Roles belong to the whole server: this one is made by the first test that asks, and stays.
+    ///
+    /// # Panics
+    /// The future panics if roles cannot be made.
+    pub async fn role_with_the_tables(&self) -> String {
+        let role = "idem_tests_application".to_owned();
+        let schema = &self.schema;
+        for sql in [
+            format!(
+                "DO $$ BEGIN CREATE ROLE {role}; EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$"
+            ),
+            format!("GRANT USAGE ON SCHEMA {schema} TO {role}"),
+            format!("GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA {schema} TO {role}"),
+        ] {
+            self.execute(&sql).await;
+        }
+        role
+    }
+
     /// The condition on `pg_stat_activity` that holds for the application's sessions of this place.
     #[must_use]
     pub fn sessions(&self) -> String {
@@ -202,6 +222,10 @@ impl Place for PgPlace {
     async fn integer(&self, sql: &str) -> i64 {
         let value = soon(sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&self.observer)).await;
         value.unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    async fn clock(&self) -> i64 {
+        self.integer("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await
     }
 
     fn time(seconds: i64) -> String {

@@ -108,6 +108,10 @@ impl Place for SqlitePlace {
         value.unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
+    async fn clock(&self) -> i64 {
+        self.integer("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000").await
+    }
+
     fn time(seconds: i64) -> String {
         format!("CAST(unixepoch('subsec') * 1000 AS INTEGER) + {}", seconds * 1000)
     }

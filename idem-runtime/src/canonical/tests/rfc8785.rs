@@ -11,6 +11,7 @@ macro_rules! vector {
     };
 }
 
+// Cases: B-24
 #[test]
 fn a_value_is_written_as_rfc_8785_writes_it() {
     let vectors =
@@ -21,6 +22,7 @@ fn a_value_is_written_as_rfc_8785_writes_it() {
     }
 }
 
+// Cases: B-24
 #[test]
 fn numbers_and_strings_are_written_as_rfc_8785_writes_them() {
     // Typed, because 333333333.33333329 does not survive a double: serde_json rounds it to one of two
