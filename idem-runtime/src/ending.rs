@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use axum::response::Response;
-use sqlx::Transaction;
+use sqlx::{Connection as _, Transaction};
 use sqlx_core::transaction::TransactionManager;
 
 use crate::answer::answer_from;
@@ -103,6 +103,14 @@ pub(crate) async fn roll_back<DB: Store>(tx: &mut Transaction<'_, DB>) -> Rolled
     }
 }
 
+/// Waits until the database has done with a statement that failed outside any transaction.
+///
+/// A server sends the error before it releases the locks; its word on the next message comes after, so that a retry
+/// does not meet what is left of this run.
+async fn settle<DB: Store>(connection: &mut DB::Connection) {
+    drop(tokio::time::timeout(END_LIMIT, connection.ping()).await);
+}
+
 impl<DB: Store> Ended<DB> {
     /// Stores a failed answer, ends the connection, lets duplicates go on, and gives the answer.
     ///
@@ -158,10 +166,14 @@ impl<DB: Store> Inner<DB> {
                     tracing::error!(%error, "the answer of a rolled-back run cannot be stored");
                     let problem =
                         if Cause::is_silent(&error) { Problem::OutcomeUnknown } else { Problem::Transient };
+                    if matches!(error, sqlx::Error::Database(_)) {
+                        settle::<DB>(connection).await;
+                    }
                     return (self.problem(problem), Condition::Suspect);
                 }
             }
         }
+        settle::<DB>(connection).await;
         (self.problem(Problem::Transient), Condition::Clean)
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use idem_examples::reference::{App, NewOrder, Probe, TenantId, insert_order};
 use idem_runtime::idempotent;
@@ -50,7 +50,7 @@ async fn gives_a_statement_up(
     probe.ran();
     let order = NewOrder { item: "tea".to_owned(), qty: 1, order_no: None };
     let inserted = insert_order::<Postgres>(&mut *tx, &tenant, &order).await;
-    inserted.map_err(|error| error.into_response())?;
+    inserted.map_err(IntoResponse::into_response)?;
     let mut slow = pin!(sqlx::raw_sql("SELECT 1 / (length(pg_sleep(0.1)::text) * 0)").execute(&mut **tx));
     let is_given_up = poll_fn(|context| Poll::Ready(slow.as_mut().poll(context).is_pending())).await;
     assert!(is_given_up, "it takes a tenth of a second");

@@ -23,7 +23,7 @@ struct At {
     on_orders: bool,
 }
 
-/// Has a request fail with each of these codes, and expects each answer; the retry runs.
+/// Has a request fail with each of these codes, and expects each answer; the retry at once runs.
 async fn assert_refused(at: At, codes: &[(&str, &str)]) {
     run(async |bench: &Bench<Postgres>| {
         let server = bench.start().await;
@@ -124,6 +124,7 @@ async fn a_commit_that_fails_had_no_effect_unless_nobody_knows() {
     .await;
 }
 
+// A retry at once could meet the lock of the statement that had just failed.
 // Cases: T-24
 #[tokio::test]
 async fn a_failed_answer_that_cannot_be_stored_is_transient_unless_nobody_knows() {
