@@ -1,3 +1,8 @@
 //! What the runnable examples share.
 
 pub mod reference;
+
+/// The code of the README, which has to compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

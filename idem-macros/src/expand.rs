@@ -218,13 +218,24 @@ impl Lowering<'_> {
                 let fingerprint = Ident::new("fingerprint", ends(ty).0);
                 quote_spanned!(at=> #call.#fingerprint #turbofish (&#name);)
             }
-            Role::Skipped => {
-                let p = self.runtime().private(at);
-                quote_spanned!(at=> #p::Door::of(&#name).skipped();)
-            }
+            Role::Skipped => self.door(&quote!(#name), ty),
             Role::Context | Role::Transaction | Role::Unfit => return None,
         };
         Some(quote!(#(#conditions)* { #statement }))
+    }
+
+    /// What is still asked of a skipped argument: of each element, where it is a tuple of extractors.
+    fn door(&self, value: &TokenStream, ty: &Type) -> TokenStream {
+        let at = site(ends(ty).0);
+        if let Type::Tuple(tuple) = known::peeled(ty) {
+            let doors = tuple.elems.iter().zip(0..).map(|(element, index)| {
+                let index = Index { index, span: at };
+                self.door(&quote_spanned!(at=> #value.#index), element)
+            });
+            return quote!(#(#doors)*);
+        }
+        let p = self.runtime().private(at);
+        quote_spanned!(at=> #p::Door::of(&#value).skipped();)
     }
 
     fn part(&self, part: &Part) -> Option<TokenStream> {

@@ -11,7 +11,9 @@ use super::extract::InertIn;
 /// [`Fingerprint`](crate::Fingerprint).
 ///
 /// A `State` or an `Extension` must be inert all the same: `skip` says that an input is not compared, not
-/// that the handler may write beside its transaction. Everything else may be skipped as it is.
+/// that the handler may write beside its transaction; nor may one within a tuple, whose elements the expansion asks
+/// one by one, or within `Cached`. Everything else may be skipped as it is: a wrapper of the application's own that holds
+/// a pool is not seen.
 ///
 /// Named by the expansion only, as `Door::of(&argument).skipped()`. For `State` and `Extension` that finds
 /// the inherent method with its bound, so that a missing `Inert` is one error on the argument; for any other
@@ -26,7 +28,7 @@ impl<'a, T> Door<'a, T> {
     }
 }
 
-// Written out four times, because a macro would show itself in the error.
+// Written out one by one, because a macro would show itself in the error.
 impl<T> Door<'_, State<T>> {
     /// Asks for an inert argument.
     pub fn skipped(&self)
@@ -55,6 +57,26 @@ impl<T> Door<'_, Option<Extension<T>>> {
 }
 
 impl<T, E> Door<'_, Result<Extension<T>, E>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<Extension<T>>,
+    {
+    }
+}
+
+#[cfg(feature = "axum-extra")]
+impl<T> Door<'_, axum_extra::extract::Cached<State<T>>> {
+    /// Asks for an inert argument.
+    pub fn skipped(&self)
+    where
+        T: InertIn<State<T>>,
+    {
+    }
+}
+
+#[cfg(feature = "axum-extra")]
+impl<T> Door<'_, axum_extra::extract::Cached<Extension<T>>> {
     /// Asks for an inert argument.
     pub fn skipped(&self)
     where
