@@ -219,8 +219,8 @@ async fn of_its_own_name(tx: &mut PgConnection, of_its_own_name: TenantId) -> Ap
 }
 
 #[idempotent(scope = "endpoint")]
-async fn not_written_yet(_tx: &mut PgConnection) -> Json<Order> {
-    todo!()
+async fn never_returns(_tx: &mut PgConnection) -> Json<Order> {
+    unreachable!()
 }
 
 #[idempotent(scope = "endpoint")]
@@ -380,7 +380,7 @@ fn router() -> Router<App> {
         .route("/lifetimes", post(lifetimes))
         .route("/names_of_the_expansion", post(names_of_the_expansion))
         .route("/of_its_own_name", post(of_its_own_name))
-        .route("/not_written_yet", post(not_written_yet))
+        .route("/never_returns", post(never_returns))
         .route("/only_returns", post(only_returns))
         .route("/above_debug_handler", post(above_debug_handler))
         .route("/below_instrument", post(below_instrument))
