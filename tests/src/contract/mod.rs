@@ -76,6 +76,7 @@ macro_rules! contract {
             concurrency {
                 a_duplicate_of_a_running_request_is_told_so_at_once
                 a_duplicate_in_another_process_never_runs
+                duplicates_of_a_running_request_need_no_connection
                 a_burst_runs_once
                 a_crowd_on_a_completed_key_gets_replays_only
                 other_keys_are_held_up_only_where_writes_are
