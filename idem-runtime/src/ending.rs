@@ -81,6 +81,9 @@ pub(crate) async fn roll_back<DB: Store>(tx: &mut Transaction<'_, DB>) -> Rolled
     let to_depth_zero = async {
         while DB::TransactionManager::get_transaction_depth(tx) > 0 {
             if let Err(error) = DB::TransactionManager::rollback(tx).await {
+                if DB::is_rolled_back(&error) {
+                    return Ok(());
+                }
                 // The reply may be that to a statement which the handler gave up; the second is ROLLBACK's own.
                 if !matches!(error, sqlx::Error::Database(_)) {
                     return Err(error);

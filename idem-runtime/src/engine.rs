@@ -30,7 +30,7 @@ use crate::options::Rules;
 use crate::outcome::{self, Plan, Verdict};
 use crate::problem::Problem;
 use crate::reserving::{Begun, Refused};
-use crate::store::{Cause, KeyRequest, Store};
+use crate::store::{Cause, KeyRequest, Probe, Store};
 use crate::tasks::Tasks;
 
 /// How long a statement of the engine may take once the handler has run. A server that does not reply within it will
@@ -261,17 +261,20 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             let Some(plan) = plan else {
                 return self.record_nothing(commits, parts, body).await;
             };
+            // A failure is where a handler's own COMMIT or ROLLBACK would go unnoticed; a success is told by recording it.
+            let probe = match plan {
+                Plan::RollBackAndRecord | Plan::ProbeThenRecord | Plan::RollBackAndSend => self.probe().await,
+                Plan::CommitAndRecord | Plan::Refuse => Ok(Probe::Own),
+            };
             match plan {
+                _ if matches!(probe, Ok(Probe::Lost)) => self.lose().await,
                 Plan::CommitAndRecord => self.complete(parts, body).await,
-                Plan::RollBackAndRecord => self.roll_back_and_record(parts, body).await,
-                Plan::ProbeThenRecord => {
-                    // A failed statement, or no reply at all: the answer speaks of the database, not of the operation.
-                    let failed = within(DB::is_aborted(&mut self.tx)).await.unwrap_or(true);
-                    if failed {
-                        self.abandon(Ending::Answer(Response::from_parts(parts, body))).await
-                    } else {
-                        self.roll_back_and_record(parts, body).await
-                    }
+                // A failed statement, or no reply at all: the answer speaks of the database, not of the operation.
+                Plan::ProbeThenRecord if !matches!(probe, Ok(Probe::Own)) => {
+                    self.abandon(Ending::Answer(Response::from_parts(parts, body))).await
+                }
+                Plan::RollBackAndRecord | Plan::ProbeThenRecord => {
+                    self.roll_back_and_record(parts, body).await
                 }
                 Plan::RollBackAndSend => {
                     self.abandon(Ending::Answer(Response::from_parts(parts, body))).await

@@ -7,8 +7,11 @@ use sqlx_core::transaction::TransactionManager;
 
 use crate::store::Store;
 
-/// How long ROLLBACK, or closing a connection, may take before it is given up.
+/// How long ROLLBACK may take before it is given up.
 pub(crate) const END_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long the end of a connection is awaited.
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
 /// A pooled connection that is closed unless it is known to have ended well.
 ///
@@ -43,8 +46,9 @@ impl<DB: Store> Held<DB> {
     pub(crate) async fn close(mut self) {
         if let Some(mut connection) = self.0.take() {
             connection.close_on_drop();
-            // Awaited so that a retry does not meet the lock of a transaction that is as good as gone.
-            drop(tokio::time::timeout(END_LIMIT, connection.close()).await);
+            // Awaited so that a retry does not meet the lock of a transaction that is as good as gone, but not for long:
+            // it may hang for the reason for which the connection is closed.
+            drop(tokio::time::timeout(CLOSE_LIMIT, connection.close()).await);
         }
     }
 }

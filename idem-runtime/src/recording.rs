@@ -8,7 +8,7 @@ use sqlx_core::transaction::TransactionManager;
 use crate::ending::{Condition, Ended, Ending, RolledBack, Unstored, roll_back};
 use crate::engine::{Attempt, Commit, Keyed, Recorded, Run, within};
 use crate::problem::Problem;
-use crate::store::{Cause, Complete, Store};
+use crate::store::{Cause, Complete, Probe, Store};
 
 impl<'h, DB: Store> Attempt<'h, DB> {
     /// A lasting success: the answer goes into the key row, in the transaction that reserved it.
@@ -18,7 +18,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         };
         match DB::TransactionManager::get_transaction_depth(&self.tx) {
             1 => {}
-            0 => return self.lose(),
+            0 => return self.lose().await,
             // A nested transaction that the handler never ended: COMMIT would only release its savepoint.
             _ => return self.reject(Problem::CommitRejected).await,
         }
@@ -37,7 +37,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
                 );
                 self.reject(Problem::CommitRejected).await
             }
-            Ok(Complete::TransactionLost) => self.lose(),
+            Ok(Complete::TransactionLost) => self.lose().await,
             Err(error) => {
                 tracing::error!(%error, "an answer cannot be recorded");
                 let problem = match Cause::of(&error) {
@@ -56,7 +56,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         };
         match roll_back(&mut self.tx).await {
             RolledBack::Acknowledged => {}
-            RolledBack::Lost => return self.lose(),
+            RolledBack::Lost => return self.lose().await,
             RolledBack::Failed => {
                 // An answer that was to be stored and is not must not leave: the retry may come to another.
                 let answer = self.run.engine.problem(Problem::Transient);
@@ -90,13 +90,16 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         }
         match DB::TransactionManager::get_transaction_depth(&self.tx) {
             1 => {}
-            0 => return self.lose(),
+            0 => return self.lose().await,
             _ => return self.reject(Problem::CommitRejected).await,
         }
         // With a key the completing statement tells; here sqlx would take the server's ROLLBACK for a COMMIT.
-        match within(DB::is_aborted(&mut self.tx)).await {
-            Ok(false) => Recorded::Commit(Commit { run: self.run, tx: self.tx, lock: self.lock, response }),
-            Ok(true) => self.reject(Problem::CommitRejected).await,
+        match self.probe().await {
+            Ok(Probe::Own) => {
+                Recorded::Commit(Commit { run: self.run, tx: self.tx, lock: self.lock, response })
+            }
+            Ok(Probe::Aborted) => self.reject(Problem::CommitRejected).await,
+            Ok(Probe::Lost) => self.lose().await,
             Err(error) => {
                 tracing::error!(%error, "the connection of a run was lost");
                 self.reject(Problem::Transient).await
@@ -104,11 +107,16 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         }
     }
 
+    /// What became of the transaction while the handler had it.
+    pub(crate) async fn probe(&mut self) -> Result<Probe, sqlx::Error> {
+        within(DB::probe(&mut self.tx, &self.run.engine.statements, self.mark.as_ref())).await
+    }
+
     /// Rolls back and answers a problem.
     pub(crate) async fn reject(mut self, problem: Problem) -> Recorded<'h, DB> {
         let rolled_back = roll_back(&mut self.tx).await;
         if rolled_back == RolledBack::Lost {
-            return self.lose();
+            return self.lose().await;
         }
         let answer = self.run.engine.problem(problem);
         self.ended(Ending::Answer(answer), rolled_back.condition())
@@ -124,9 +132,17 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         Recorded::Ended(self.run.ended(ending, condition, Some(self.lock)))
     }
 
-    /// The handler ended the transaction itself: what it wrote may stay, and nobody can tell.
-    fn lose(self) -> Recorded<'h, DB> {
+    /// The handler ended the transaction itself: what it wrote may stay, and nobody can tell. No other request may run
+    /// with the key then.
+    pub(crate) async fn lose(mut self) -> Recorded<'h, DB> {
         tracing::error!("a handler ended the transaction that was lent to it");
+        if let (Some(keyed), Some(mark)) = (&self.run.keyed, &self.mark) {
+            let statements = &self.run.engine.statements;
+            let marked = within(DB::mark_broken(&mut self.tx, statements, &keyed.request, mark)).await;
+            if let Err(error) = marked {
+                tracing::error!(%error, "its key cannot be marked, so a retry runs");
+            }
+        }
         let answer = self.run.engine.problem(Problem::OutcomeUnknown);
         self.ended(Ending::Answer(answer), Condition::Suspect)
     }

@@ -18,11 +18,13 @@ use crate::replay::IDEMPOTENT_REPLAYED;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordRule {
     /// What the handler decided, a 500 that it returned as an answer included. Left out are an `Err` that
-    /// answers 5xx, which is how failures of the infrastructure leave a handler, and 401 and 403, which speak
-    /// of the caller and not of the operation. The default.
+    /// answers 5xx, which is how failures of the infrastructure leave a handler; on PostgreSQL any 5xx after a
+    /// statement has failed, since `impl IntoResponse` hides the `Err`; and 401 and 403, which speak of the
+    /// caller and not of the operation. The default.
     #[default]
     Decided,
-    /// Also 401, 403, and an `Err` that answers 5xx, unless a statement had failed in the transaction.
+    /// Also 401, 403, and an `Err` that answers 5xx, unless, on PostgreSQL, a statement had failed in the
+    /// transaction.
     All,
     /// Only answers below 400 that are not an `Err`.
     Success,
@@ -57,8 +59,8 @@ pub(crate) enum Plan {
     CommitAndRecord,
     /// Roll back, then store the answer by itself.
     RollBackAndRecord,
-    /// As [`RollBackAndRecord`](Self::RollBackAndRecord), unless a statement of the transaction had failed:
-    /// then the answer speaks of the database, and is sent without being stored.
+    /// As [`RollBackAndRecord`](Self::RollBackAndRecord), unless a statement of the transaction had failed,
+    /// where the database tells: then the answer speaks of it, and is sent without being stored.
     ProbeThenRecord,
     /// Roll back and send the answer; nothing is stored, a retry runs.
     RollBackAndSend,
@@ -95,7 +97,8 @@ pub(crate) fn plan(verdict: Verdict, answer: &response::Parts, rule: RecordRule)
     match rule {
         RecordRule::Success => Plan::RollBackAndSend,
         RecordRule::Decided if is_failure || speaks_of_the_caller(answer.status) => Plan::RollBackAndSend,
-        RecordRule::All if is_failure => Plan::ProbeThenRecord,
+        // Whether the handler decided it or passes on the database's failure, only the database can tell.
+        RecordRule::Decided | RecordRule::All if is_server_error => Plan::ProbeThenRecord,
         RecordRule::Decided | RecordRule::All => Plan::RollBackAndRecord,
     }
 }

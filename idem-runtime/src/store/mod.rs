@@ -109,10 +109,27 @@ pub trait Store: Database + sealed::Sealed {
         answer: &'c StoredResponse,
     ) -> impl Future<Output = Result<Complete, Error>> + Send + 'c;
 
-    /// Whether a statement of this transaction has failed, so that the database refuses all others.
+    /// What became of the transaction while the handler had it; `mark` is what reserving it returned, if it did.
     #[doc(hidden)]
-    fn is_aborted(connection: &mut Self::Connection)
-    -> impl Future<Output = Result<bool, Error>> + Send + '_;
+    fn probe<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        mark: Option<&'c Self::Mark>,
+    ) -> impl Future<Output = Result<Probe, Error>> + Send + 'c;
+
+    /// Whether ROLLBACK failed because nothing is left to roll back, and nothing can have been committed.
+    #[doc(hidden)]
+    fn is_rolled_back(error: &Error) -> bool;
+
+    /// Leaves a row without an answer for a key whose handler ended the transaction itself: what it wrote may
+    /// stay, so no other request may run. Ends whatever is open on the connection.
+    #[doc(hidden)]
+    fn mark_broken<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        request: &'c KeyRequest,
+        mark: &'c Self::Mark,
+    ) -> impl Future<Output = Result<(), Error>> + Send + 'c;
 
     /// Stores the answer of a run that was rolled back, outside any transaction. `true` if the row was written.
     #[doc(hidden)]
@@ -272,6 +289,18 @@ impl KeyRow {
 fn status_number(answer: &StoredResponse) -> i16 {
     // Three digits (RFC 9110, 15), so it always fits.
     answer.status().as_u16().cast_signed()
+}
+
+/// What became of a transaction while the handler had it.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    /// It is the one that was begun, and works.
+    Own,
+    /// A statement has failed, and the database refuses all others.
+    Aborted,
+    /// The handler has ended it.
+    Lost,
 }
 
 /// What became of a completing statement.

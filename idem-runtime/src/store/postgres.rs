@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::cause::Cause;
 use super::table::IndexSchema;
 use super::{
-    Address, Complete, Found, Isolation, KeyRequest, KeyRow, Reserve, Settings, Source, Store, sealed,
+    Address, Complete, Found, Isolation, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, sealed,
     status_number,
 };
 use crate::fingerprint::FORMAT_VERSION;
@@ -61,6 +61,7 @@ pub struct Statements {
     complete_serializable: Arc<str>,
     current_transaction: Arc<str>,
     store_failed: Arc<str>,
+    mark_broken: Arc<str>,
     find: Arc<str>,
     forget: Arc<str>,
 }
@@ -101,6 +102,7 @@ impl Store for Postgres {
             complete_serializable: sql.complete_serializable().into(),
             current_transaction: format!("SELECT {}", sql.current_transaction()).into(),
             store_failed: sql.store_failed().into(),
+            mark_broken: sql.mark_broken().into(),
             find: sql.find().into(),
             forget: sql.forget().into(),
         }
@@ -208,21 +210,42 @@ impl Store for Postgres {
             Some(false) => return Ok(Complete::RowLost),
             None => {}
         }
-        let current: Option<String> =
-            query(&statements.current_transaction).fetch_one(connection).await?.try_get(0)?;
-        Ok(if current.as_deref() == Some(&mark.transaction) {
-            Complete::RowLost
-        } else {
-            Complete::TransactionLost
+        Ok(match Self::probe(connection, statements, Some(mark)).await? {
+            Probe::Own | Probe::Aborted => Complete::RowLost,
+            Probe::Lost => Complete::TransactionLost,
         })
     }
 
-    async fn is_aborted(connection: &mut PgConnection) -> Result<bool, Error> {
-        match connection.execute("SELECT 1").await {
-            Ok(_) => Ok(false),
-            Err(Error::Database(error)) if error.code().as_deref() == Some("25P02") => Ok(true),
+    async fn probe(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        mark: Option<&Mark>,
+    ) -> Result<Probe, Error> {
+        match query(&statements.current_transaction).fetch_one(connection).await {
+            Ok(row) => {
+                let current: Option<String> = row.try_get(0)?;
+                let is_own = mark.is_none_or(|mark| current.as_deref() == Some(&mark.transaction));
+                Ok(if is_own { Probe::Own } else { Probe::Lost })
+            }
+            Err(Error::Database(error)) if error.code().as_deref() == Some("25P02") => Ok(Probe::Aborted),
             Err(error) => Err(error),
         }
+    }
+
+    fn is_rolled_back(_: &Error) -> bool {
+        // PostgreSQL answers a ROLLBACK without a transaction with a warning.
+        false
+    }
+
+    async fn mark_broken(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+    ) -> Result<(), Error> {
+        connection.execute("ROLLBACK").await?;
+        reserving(&statements.mark_broken, request).bind(mark.created_at_micros).execute(connection).await?;
+        Ok(())
     }
 
     async fn store_failed(
@@ -458,6 +481,27 @@ impl Sql<'_> {
                     response_status = excluded.response_status, response_headers = excluded.response_headers, \
                     response_body = excluded.response_body, created_at = excluded.created_at, \
                     completed_at = excluded.completed_at, expires_at = excluded.expires_at \
+             WHERE k.expires_at <= now() RETURNING true AS stored",
+            table = self.table,
+            lock = self.try_lock("$7"),
+        );
+        self.bounded("SELECT 1", &body, "written.stored")
+    }
+
+    /// A row without an answer, if no live row is there. A transaction of its own.
+    ///
+    /// The times are those of the reservation that is gone, which `$8` gives in microseconds.
+    fn mark_broken(&self) -> String {
+        let body = format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, created_at, expires_at) \
+             SELECT $1::uuid, $2::text, $3::text, $4::bytea, $5::smallint, reserved.at, \
+                    reserved.at + make_interval(secs => $6::double precision) \
+             FROM setup, (SELECT timestamptz 'epoch' + $8::bigint * interval '1 microsecond' AS at) AS reserved \
+             WHERE {lock} \
+             ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, key = excluded.key, \
+                    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, \
+                    response_status = NULL, response_headers = NULL, response_body = NULL, \
+                    created_at = excluded.created_at, completed_at = NULL, expires_at = excluded.expires_at \
              WHERE k.expires_at <= now() RETURNING true AS stored",
             table = self.table,
             lock = self.try_lock("$7"),

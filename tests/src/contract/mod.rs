@@ -98,6 +98,7 @@ macro_rules! contract {
                 a_leaked_savepoint_is_no_success
                 a_cancelled_savepoint_is_no_success
                 a_handler_that_replaces_its_transaction_never_succeeds
+                a_handler_that_rolls_back_and_writes_on_runs_once
                 the_pool_works_after_a_leaked_savepoint
             }
             error {

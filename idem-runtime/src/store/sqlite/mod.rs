@@ -17,7 +17,7 @@ use self::pools::CommitLock;
 pub use self::pools::SqlitePools;
 use super::table::IndexSchema;
 use super::{
-    Address, Complete, Found, KeyRequest, KeyRow, Reserve, Settings, Source, Store, Table, sealed,
+    Address, Complete, Found, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, Table, sealed,
     status_number,
 };
 use crate::fingerprint::FORMAT_VERSION;
@@ -141,9 +141,25 @@ impl Store for Sqlite {
         Ok(if completed.rows_affected() == 1 { Complete::Recorded } else { Complete::RowLost })
     }
 
-    async fn is_aborted(_: &mut SqliteConnection) -> Result<bool, Error> {
-        // A failed statement is undone by itself and leaves the transaction usable.
-        Ok(false)
+    async fn probe(_: &mut SqliteConnection, _: &Statements, _: Option<&Mark>) -> Result<Probe, Error> {
+        // A failed statement is undone by itself and leaves the transaction usable; and one that the handler ended
+        // was rolled back, since the commit lock refuses its COMMIT and those of what it writes afterwards.
+        Ok(Probe::Own)
+    }
+
+    fn is_rolled_back(error: &Error) -> bool {
+        // A conflict clause (`OR ROLLBACK`), a trigger, or a full disk has ended the transaction.
+        matches!(error, Error::Database(error) if error.message().contains("no transaction is active"))
+    }
+
+    async fn mark_broken(
+        _: &mut SqliteConnection,
+        _: &Statements,
+        _: &KeyRequest,
+        _: &Mark,
+    ) -> Result<(), Error> {
+        // Nothing can have been committed.
+        Ok(())
     }
 
     async fn store_failed(
