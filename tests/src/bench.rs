@@ -150,6 +150,13 @@ impl Bench<Postgres> {
         self.proxies.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&proxy));
         proxy
     }
+
+    /// A server of the reference application whose connections lead through a proxy.
+    pub async fn start_behind_a_proxy(&self) -> (Server<Postgres>, Arc<PgProxy>) {
+        let proxy = self.proxy().await;
+        let server = self.server().through(&proxy).start().await;
+        (server, proxy)
+    }
 }
 
 /// A change to the engine's settings.

@@ -43,6 +43,22 @@ impl<DB: TestDatabase> Server<DB> {
         self.open(request).await.answer().await
     }
 
+    /// Sends a request again and again until it is no longer in progress.
+    ///
+    /// # Panics
+    /// The future panics if it stays so.
+    pub async fn retry(&self, request: &Request) -> Answer {
+        soon(async {
+            loop {
+                let answer = self.send(request).await;
+                if answer.status != 409 || answer.json()["code"] != "idempotency_in_progress" {
+                    return answer;
+                }
+            }
+        })
+        .await
+    }
+
     /// Sends a request without waiting for its answer.
     ///
     /// # Panics

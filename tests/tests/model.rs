@@ -10,7 +10,6 @@ use idem_runtime::{IdempotencyKey, Scope};
 use idem_tests::bench::{Bench, run};
 use idem_tests::database::TestDatabase;
 use idem_tests::http::{Answer, Request, r1};
-use idem_tests::patience::soon;
 use idem_tests::problem::assert_problem;
 use idem_tests::same::assert_replays;
 use idem_tests::server::Server;
@@ -157,15 +156,7 @@ async fn take<DB: TestDatabase>(bench: &Bench<DB>, server: &mut Server<DB>, mode
             *server = bench.start().await;
             drop(server.open_up_to_the_gate(&request(row, body)).await);
             server.gate().open();
-            let answer = soon(async {
-                loop {
-                    let answer = server.send(&request(row, body)).await;
-                    if answer.status != 409 {
-                        return answer;
-                    }
-                }
-            });
-            let answer = answer.await;
+            let answer = server.retry(&request(row, body)).await;
             assert!(answer.is_replay(), "{answer:?}");
             assert_eq!(server.runs(), 1);
             model.ran(row, body, Some(answer));

@@ -67,6 +67,23 @@ pub async fn a_duplicate_in_another_process_never_runs<DB: TestDatabase>(bench: 
     bench.assert_holds(1, 1).await;
 }
 
+// Cases: C-01, C-05
+pub async fn duplicates_of_a_running_request_need_no_connection<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = bench.server().connections(1).start().await;
+    let slow = r1().path("/slow");
+
+    // It has the only connection.
+    let first = server.open_up_to_the_gate(&slow).await;
+    let duplicates = at_once(&server, vec![slow.clone(); 50]).await;
+    server.gate().open();
+
+    for duplicate in &duplicates {
+        assert_problem(duplicate, "idempotency_in_progress");
+    }
+    assert_ran(&first.answer().await, 201);
+    bench.assert_holds(1, 1).await;
+}
+
 // Cases: C-05, C-11
 pub async fn a_burst_runs_once<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;

@@ -12,25 +12,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::bench::Bench;
 use crate::database::TestDatabase;
-use crate::http::{Answer, Request, r1};
+use crate::http::r1;
 use crate::patience::soon;
 use crate::problem::assert_problem;
 use crate::same::{assert_ran, assert_replays};
-use crate::server::Server;
-
-/// Sends `request` until it is no longer in progress.
-async fn retry_until_answered<DB: TestDatabase>(server: &Server<DB>, request: &Request) -> Answer {
-    soon(async {
-        loop {
-            let answer = server.send(request).await;
-            if answer.status != 409 {
-                return answer;
-            }
-            assert_problem(&answer, "idempotency_in_progress");
-        }
-    })
-    .await
-}
 
 // Cases: T-08
 pub async fn a_client_that_hangs_up_does_not_stop_the_work<DB: TestDatabase>(bench: &Bench<DB>) {
@@ -41,7 +26,7 @@ pub async fn a_client_that_hangs_up_does_not_stop_the_work<DB: TestDatabase>(ben
     // Axum notices the end of the connection when it next reads from it; this answer is after that.
     assert_problem(&server.send(&slow).await, "idempotency_in_progress");
     server.gate().open();
-    let answer = retry_until_answered(&server, &slow).await;
+    let answer = server.retry(&slow).await;
 
     assert_eq!(answer.status, 201);
     assert!(answer.is_replay());
@@ -58,7 +43,7 @@ pub async fn a_client_that_half_closes_does_not_stop_the_work<DB: TestDatabase>(
     first.half_close().await;
     let gone = first.outcome().await;
     server.gate().open();
-    let answer = retry_until_answered(&server, &slow).await;
+    let answer = server.retry(&slow).await;
 
     assert_eq!(gone, None, "hyper gives up a connection that is half closed");
     assert_eq!(answer.status, 201);
@@ -81,7 +66,7 @@ pub async fn clients_that_hang_up_at_any_moment_find_their_answer<DB: TestDataba
         sleep(Duration::from_micros((random >> 33) % 6000)).await;
         drop(pending);
 
-        let answer = retry_until_answered(&server, &request).await;
+        let answer = server.retry(&request).await;
         assert_eq!(answer.status, 201, "{answer:?}");
         // The answer names an order that is there, the only one of its key.
         bench.assert_newest_order(answer.id(), round + 1).await;
@@ -113,7 +98,7 @@ pub async fn a_time_out_layer_ends_the_wait_and_not_the_work<DB: TestDatabase>(b
     let timed_out = first.answer().await;
     let meanwhile = server.send(&slow).await;
     server.gate().open();
-    let answer = retry_until_answered(&server, &slow).await;
+    let answer = server.retry(&slow).await;
 
     assert_ran(&timed_out, 408);
     assert_problem(&meanwhile, "idempotency_in_progress");

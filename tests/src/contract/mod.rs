@@ -6,9 +6,11 @@
 #![expect(missing_docs, clippy::missing_panics_doc, reason = "the name of a test is its promise")]
 
 pub mod answer;
+pub mod argument;
 pub mod canonical;
 pub mod concurrency;
 pub mod detached;
+pub mod ended;
 pub mod error;
 pub mod expiry;
 pub mod extractor;
@@ -22,6 +24,7 @@ pub mod replay;
 pub mod scope;
 pub mod state;
 pub mod store;
+pub mod stored;
 pub mod transaction;
 pub mod transient;
 pub mod unstored;
@@ -42,6 +45,11 @@ macro_rules! contract {
                 a_first_answer_never_says_that_it_is_a_replay
                 no_marker_leaves_with_its_answer
             }
+            argument {
+                arguments_can_be_reordered_and_renamed
+                a_skipped_argument_is_not_compared
+                every_byte_of_a_large_body_is_compared
+            }
             canonical {
                 the_order_of_members_does_not_matter
                 whitespace_does_not_matter
@@ -61,16 +69,14 @@ macro_rules! contract {
                 a_hash_map_is_the_same_whatever_its_order
                 a_set_is_the_same_if_it_is_sorted
                 the_order_of_form_fields_does_not_matter
-                arguments_can_be_reordered_and_renamed
                 a_field_that_is_not_serialized_is_not_compared
-                a_skipped_argument_is_not_compared
-                every_byte_of_a_large_body_is_compared
                 an_optional_field_can_be_added_by_a_deploy
                 a_payload_without_a_canonical_form_is_refused
             }
             concurrency {
                 a_duplicate_of_a_running_request_is_told_so_at_once
                 a_duplicate_in_another_process_never_runs
+                duplicates_of_a_running_request_need_no_connection
                 a_burst_runs_once
                 a_crowd_on_a_completed_key_gets_replays_only
                 other_keys_are_held_up_only_where_writes_are
@@ -86,6 +92,13 @@ macro_rules! contract {
                 a_drain_waits_for_the_work
                 a_drain_that_has_waited_long_enough_drops_the_work
                 a_handler_that_never_returns_is_ended
+            }
+            ended {
+                a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
+                a_leaked_savepoint_is_no_success
+                a_cancelled_savepoint_is_no_success
+                a_handler_that_replaces_its_transaction_never_succeeds
+                the_pool_works_after_a_leaked_savepoint
             }
             error {
                 a_refusal_is_a_problem_document
@@ -207,26 +220,14 @@ macro_rules! contract {
                 an_answer_without_a_body_is_replayed_without_one
                 a_replay_has_every_byte_of_a_binary_body
                 a_replay_keeps_the_spacing_and_order_of_json
-                an_answer_marked_keep_writes_commits_them
-                an_answer_of_400_and_above_is_stored_without_its_writes
-                an_err_that_answers_500_is_not_stored
-                record_all_stores_an_err_that_answers_500
-                a_500_that_the_handler_decided_on_is_replayed
-                an_err_below_500_is_replayed
-                record_success_stores_no_failure
-                not_now_and_not_you_are_not_stored
-                a_failure_with_retry_after_is_not_stored
                 only_listed_and_configured_headers_are_replayed
                 a_cookie_is_not_replayed
                 a_coded_body_is_replayed_in_its_coding
                 a_replay_shows_the_resource_as_it_was
-                a_response_over_the_limit_is_rolled_back
                 a_caller_who_lost_access_gets_no_replay
                 another_process_replays
                 a_restarted_process_replays
                 repeated_headers_are_replayed_in_order_and_as_bytes
-                a_redirect_is_replayed
-                an_accepted_answer_with_retry_after_is_stored
                 a_plain_answer_is_replayed
             }
             scope {
@@ -258,18 +259,27 @@ macro_rules! contract {
                 a_request_without_the_key_table_is_not_run
                 a_key_table_that_is_dropped_meanwhile_is_noticed
             }
+            stored {
+                an_answer_marked_keep_writes_commits_them
+                an_answer_of_400_and_above_is_stored_without_its_writes
+                an_err_that_answers_500_is_not_stored
+                record_all_stores_an_err_that_answers_500
+                a_500_that_the_handler_decided_on_is_replayed
+                an_err_below_500_is_replayed
+                record_success_stores_no_failure
+                not_now_and_not_you_are_not_stored
+                a_failure_with_retry_after_is_not_stored
+                a_response_over_the_limit_is_rolled_back
+                a_redirect_is_replayed
+                an_accepted_answer_with_retry_after_is_stored
+            }
             transaction {
                 a_commit_that_the_database_refuses_is_no_success
                 a_swallowed_database_error_is_no_success_where_it_aborts
                 a_savepoint_of_the_handlers_own_is_its_own
                 an_error_within_a_savepoint_does_not_spoil_the_rest
                 a_run_whose_row_is_gone_is_no_success
-                a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
-                a_leaked_savepoint_is_no_success
-                a_cancelled_savepoint_is_no_success
-                a_handler_that_replaces_its_transaction_never_succeeds
                 a_statement_that_was_given_up_does_no_harm_unless_it_fails
-                the_pool_works_after_a_leaked_savepoint
             }
             transient {
                 an_error_with_the_drivers_as_its_source_is_looked_into
