@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sqlx::error::DatabaseError;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
@@ -113,17 +114,13 @@ impl Store for Postgres {
     }
 
     async fn migrate(pool: &PgPool, settings: &Settings) -> Result<(), Error> {
-        let table = &settings.table;
-        let script = table.migration(CREATE, IndexSchema::OfItsTable);
-        // One migration at a time: two CREATE TABLE IF NOT EXISTS at once can still collide in the catalogue.
-        let lock_id = lock_id(table.qualified(), &[0; 16]);
-        let mut transaction = pool.begin().await?;
-        if settings.advisory_locks {
-            sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock_id).execute(&mut *transaction).await?;
+        for _ in 0..MIGRATION_RETRIES {
+            match migrate(pool, settings).await {
+                Err(error) if is_created_meanwhile(&error) => {}
+                migrated => return migrated,
+            }
         }
-        sqlx::raw_sql(AssertSqlSafe(script)).execute(&mut *transaction).await?;
-        #[expect(clippy::disallowed_methods, reason = "every statement of the transaction succeeded")]
-        transaction.commit().await
+        migrate(pool, settings).await
     }
 
     async fn check(connection: &mut PgConnection, settings: &Settings) -> Result<Option<String>, Error> {
@@ -610,6 +607,35 @@ fn not_written(error: Error, statements: &Statements) -> Result<Reserve<Mark>, E
 /// that row, and a lock time-out says so. With them it waits for nobody's row, so the lock is somebody else's.
 fn is_other_request(error: &Error, statements: &Statements) -> bool {
     !statements.advisory_locks && Cause::of(error) == Cause::LockTimeout
+}
+
+/// How often a migration begins again after another process was quicker. Each time that process has committed, so
+/// one retry will do, unless the table is dropped meanwhile.
+const MIGRATION_RETRIES: usize = 3;
+
+async fn migrate(pool: &PgPool, settings: &Settings) -> Result<(), Error> {
+    let table = &settings.table;
+    let script = table.migration(CREATE, IndexSchema::OfItsTable);
+    let mut transaction = pool.begin().await?;
+    // One migration at a time: two CREATE TABLE IF NOT EXISTS at once can still collide in the catalogue.
+    if settings.advisory_locks {
+        let lock_id = lock_id(table.qualified(), &[0; 16]);
+        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock_id).execute(&mut *transaction).await?;
+    }
+    if let Err(error) = sqlx::raw_sql(AssertSqlSafe(script)).execute(&mut *transaction).await {
+        // Awaited, so that the next attempt does not find the connection in a transaction that failed.
+        transaction.rollback().await?;
+        return Err(error);
+    }
+    #[expect(clippy::disallowed_methods, reason = "every statement of the transaction succeeded")]
+    transaction.commit().await
+}
+
+/// Whether a `CREATE … IF NOT EXISTS` met the same statement of another process, which without advisory locks it may:
+/// `unique_violation` in the catalogue, `duplicate_object` or `duplicate_table`.
+fn is_created_meanwhile(error: &Error) -> bool {
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    code.is_some_and(|code| matches!(&*code, "23505" | "42710" | "42P07"))
 }
 
 /// What the table must be like for the guarantees to hold, each with the words for an operator.
