@@ -94,9 +94,11 @@ async fn no_answer_leaves_before_the_commit_is_acknowledged() {
         // Committed, as anyone can see, and the application does not know it yet.
         bench.assert_holds(1, 1).await;
         let early = tokio::time::timeout(Duration::from_millis(200), &mut first).await;
+        let duplicate = server.send(&r1()).await;
         commit.release();
 
         assert!(early.is_err(), "{early:?}");
+        assert_problem(&duplicate, "idempotency_in_progress");
         assert_ran(&first.await, 201);
     })
     .await;
@@ -186,6 +188,28 @@ async fn a_database_that_cannot_be_reached_is_unavailable() {
         assert_eq!(server.runs(), 1);
         // The pool cannot be whole with its server gone.
         server.stop().await;
+    })
+    .await;
+}
+
+// Cases: T-22, T-09
+#[tokio::test]
+async fn a_begin_that_comes_too_late_leaves_no_transaction_in_the_pool() {
+    run(async |bench: &Bench<Postgres>| {
+        let proxy = bench.proxy().await;
+        let limit = |builder: Builder<Postgres>| builder.acquire_timeout(Duration::from_millis(500));
+        let server = bench.server().connections(1).through(&proxy).engine(limit).start().await;
+
+        let mut begin = proxy.hold(At::Reply, |round| round.runs("BEGIN"));
+        let first = server.open(&r1()).await;
+        begin.reached().await;
+        assert_problem(&first.answer().await, "idempotency_store_unavailable");
+        begin.release();
+
+        bench.place.assert_whole(&server.app.writer).await;
+        assert_eq!(server.runs(), 0);
+        assert_ran(&server.send(&r1()).await, 201);
+        bench.assert_holds(1, 1).await;
     })
     .await;
 }

@@ -123,6 +123,35 @@ async fn a_failed_answer_whose_rollback_is_lost_does_not_leave() {
     .await;
 }
 
+// Cases: C-01, T-24
+#[tokio::test]
+async fn the_key_is_in_progress_until_a_failed_answer_is_stored() {
+    run(async |bench: &Bench<Postgres>| {
+        let (server, proxy) = bench.start_behind_a_proxy().await;
+        let err = r1().path("/err");
+
+        let mut rollback = proxy.hold(At::Reply, |round| round.runs("ROLLBACK"));
+        let first = server.open(&err).await;
+        rollback.reached().await;
+        let while_rolling_back = server.send(&err).await;
+        let mut storing = proxy.hold(At::Reply, |round| round.runs(KEY_TABLE));
+        rollback.release();
+        storing.reached().await;
+        let while_storing = server.send(&err).await;
+        storing.release();
+
+        for duplicate in [while_rolling_back, while_storing] {
+            assert_problem(&duplicate, "idempotency_in_progress");
+        }
+        let first = first.answer().await;
+        assert_ran(&first, 422);
+        assert_replays(&first, &server.send(&err).await);
+        assert_eq!(server.runs(), 1);
+        bench.assert_holds(1, 0).await;
+    })
+    .await;
+}
+
 // Cases: R-10, F-01
 #[tokio::test]
 async fn a_run_that_comes_in_between_counts_for_a_failed_one() {
