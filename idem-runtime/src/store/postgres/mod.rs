@@ -1,0 +1,355 @@
+//! Key rows in PostgreSQL, 13 or newer.
+//!
+//! The reserving statement tries a transaction-level advisory lock, so it does not wait for another request; the
+//! primary key decides who runs. The statements are text built once from the table's name, so their plans stay cached.
+
+mod sql;
+mod table;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Error, Executor, PgPool, Postgres, Row, SqlSafeStr, SqlStr};
+use uuid::Uuid;
+
+use self::sql::Sql;
+use super::cause::Cause;
+use super::{
+    Address, Complete, Found, Isolation, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, sealed,
+    status_number,
+};
+use crate::fingerprint::FORMAT_VERSION;
+use crate::replay::StoredResponse;
+
+/// Where a reserved row is, and the transaction that wrote it.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Mark {
+    ctid: String,
+    /// The transaction's id, or the run's mark where the server has no `xmin`.
+    transaction: String,
+    created_at_micros: i64,
+    /// Whether the transaction takes predicate locks.
+    is_serializable: bool,
+}
+
+/// The statements of one table.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Statements {
+    begin: &'static str,
+    advisory_locks: bool,
+    reserve: Arc<str>,
+    look_up: Arc<str>,
+    take_over: Arc<str>,
+    complete: Arc<str>,
+    complete_serializable: Arc<str>,
+    current_transaction: Arc<str>,
+    store_failed: Arc<str>,
+    mark_broken: Arc<str>,
+    find: Arc<str>,
+    forget: Arc<str>,
+}
+
+impl sealed::Sealed for Postgres {}
+impl sealed::Sealed for PgPool {}
+
+impl Source for PgPool {
+    type Database = Postgres;
+
+    fn into_pools(self) -> PgPool {
+        self
+    }
+}
+
+impl Store for Postgres {
+    type Pools = PgPool;
+    type Statements = Statements;
+    type Mark = Mark;
+    type Lock = ();
+
+    const DEFAULT_SCHEMA: &'static str = "public";
+
+    fn statements(settings: &Settings) -> Statements {
+        let sql = Sql { table: settings.table.qualified(), settings };
+        Statements {
+            begin: match settings.isolation {
+                None => "BEGIN",
+                Some(Isolation::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED",
+                Some(Isolation::RepeatableRead) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+                Some(Isolation::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            },
+            advisory_locks: settings.advisory_locks,
+            reserve: sql.reserve().into(),
+            look_up: sql.look_up().into(),
+            take_over: sql.take_over().into(),
+            complete: sql.complete().into(),
+            complete_serializable: sql.complete_serializable().into(),
+            current_transaction: format!("SELECT {}", sql.current_transaction()).into(),
+            store_failed: sql.store_failed().into(),
+            mark_broken: sql.mark_broken().into(),
+            find: sql.find().into(),
+            forget: sql.forget().into(),
+        }
+    }
+
+    fn begin(statements: &Statements) -> SqlStr {
+        statements.begin.into_sql_str()
+    }
+
+    async fn migrate(pool: &PgPool, settings: &Settings) -> Result<(), Error> {
+        table::migrate(pool, settings).await
+    }
+
+    async fn check(connection: &mut PgConnection, settings: &Settings) -> Result<Option<String>, Error> {
+        table::check(connection, settings.table.qualified()).await
+    }
+
+    async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
+        pool.acquire().await
+    }
+
+    async fn acquire_reader(pool: &PgPool) -> Result<PoolConnection<Postgres>, Error> {
+        pool.acquire().await
+    }
+
+    fn lock(_: &PgPool) {}
+
+    async fn reserve(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        begun: Instant,
+    ) -> Result<Reserve<Mark>, Error> {
+        let reserved = reserving(&statements.reserve, request).fetch_optional(&mut *connection).await;
+        match reserved {
+            Ok(row) => {
+                if let Some(mark) = row.as_ref().map(mark).transpose()?.flatten() {
+                    let is_foreign =
+                        row.as_ref().map(|row| is_foreign(row, begun)).transpose()?.unwrap_or(false);
+                    return Ok(if is_foreign { Reserve::Foreign } else { Reserve::Fresh(mark) });
+                }
+            }
+            Err(error) => return not_written(error, statements),
+        }
+
+        // A statement of its own: under READ COMMITTED its snapshot shows the row that was in the way.
+        let row = query(&statements.look_up)
+            .bind(Uuid::from_bytes(request.address.id))
+            .bind(request.address.lock_id)
+            .fetch_one(&mut *connection)
+            .await?;
+        if is_foreign(&row, begun)? {
+            return Ok(Reserve::Foreign);
+        }
+        let holds_lock: bool = row.try_get("holds_lock")?;
+        match (row.try_get::<Option<bool>, _>("live")?, holds_lock) {
+            (Some(true), _) => found(&row, &request.address).map(Reserve::Found),
+            (Some(false) | None, false) => Ok(Reserve::InProgress),
+            (None, true) => Ok(Reserve::Vanished),
+            (Some(false), true) => {
+                let taken = reserving(&statements.take_over, request).fetch_optional(connection).await;
+                match taken {
+                    Ok(row) => Ok(row
+                        .as_ref()
+                        .map(mark)
+                        .transpose()?
+                        .flatten()
+                        .map_or(Reserve::Vanished, Reserve::Fresh)),
+                    Err(error) => not_written(error, statements),
+                }
+            }
+        }
+    }
+
+    async fn complete(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+        answer: &StoredResponse,
+    ) -> Result<Complete, Error> {
+        let statement =
+            if mark.is_serializable { &statements.complete_serializable } else { &statements.complete };
+        let completed = query(statement)
+            .bind(&mark.ctid)
+            .bind(Uuid::from_bytes(request.address.id))
+            .bind(status_number(answer))
+            .bind(answer.encode_headers())
+            .bind(&answer.body()[..])
+            .bind(&mark.transaction)
+            .fetch_optional(&mut *connection)
+            .await?;
+        match completed.map(|row| row.try_get("is_recorded")).transpose()? {
+            Some(true) => return Ok(Complete::Recorded),
+            Some(false) => return Ok(Complete::RowLost),
+            None => {}
+        }
+        Ok(match Self::probe(connection, statements, Some(mark)).await? {
+            Probe::Own | Probe::Aborted => Complete::RowLost,
+            Probe::Lost => Complete::TransactionLost,
+        })
+    }
+
+    async fn probe(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        mark: Option<&Mark>,
+    ) -> Result<Probe, Error> {
+        match query(&statements.current_transaction).fetch_one(connection).await {
+            Ok(row) => {
+                let current: Option<String> = row.try_get(0)?;
+                let is_own = mark.is_none_or(|mark| current.as_deref() == Some(&mark.transaction));
+                Ok(if is_own { Probe::Own } else { Probe::Lost })
+            }
+            Err(Error::Database(error)) if error.code().as_deref() == Some("25P02") => Ok(Probe::Aborted),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_rolled_back(_: &Error) -> bool {
+        // PostgreSQL answers a ROLLBACK without a transaction with a warning.
+        false
+    }
+
+    async fn mark_broken(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+    ) -> Result<(), Error> {
+        connection.execute("ROLLBACK").await?;
+        reserving(&statements.mark_broken, request).bind(mark.created_at_micros).execute(connection).await?;
+        Ok(())
+    }
+
+    async fn store_failed(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        request: &KeyRequest,
+        mark: &Mark,
+        answer: &StoredResponse,
+    ) -> Result<bool, Error> {
+        let stored = reserving(&statements.store_failed, request)
+            .bind(mark.created_at_micros)
+            .bind(status_number(answer))
+            .bind(answer.encode_headers())
+            .bind(&answer.body()[..])
+            .fetch_optional(connection)
+            .await;
+        match stored {
+            Ok(row) => {
+                Ok(row.is_some_and(|row| row.try_get::<Option<bool>, _>(0).ok().flatten().unwrap_or(false)))
+            }
+            Err(error) if is_other_request(&error, statements) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn find(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        address: &Address,
+    ) -> Result<Option<Found>, Error> {
+        let row =
+            query(&statements.find).bind(Uuid::from_bytes(address.id)).fetch_optional(connection).await?;
+        row.map(|row| found(&row, address)).transpose()
+    }
+
+    async fn forget(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        address: &Address,
+    ) -> Result<bool, Error> {
+        let forgotten = query(&statements.forget)
+            .bind(Uuid::from_bytes(address.id))
+            .bind(&address.scope)
+            .bind(address.key.as_str())
+            .execute(connection)
+            .await?;
+        Ok(forgotten.rows_affected() == 1)
+    }
+}
+
+fn query(sql: &Arc<str>) -> Query<'static, Postgres, PgArguments> {
+    sqlx::query(AssertSqlSafe(Arc::clone(sql)))
+}
+
+/// A statement with the seven parameters that all reserving statements share.
+fn reserving<'q>(sql: &Arc<str>, request: &'q KeyRequest) -> Query<'q, Postgres, PgArguments> {
+    // At most ten years, so exact in a double.
+    #[allow(clippy::cast_precision_loss)]
+    let ttl_secs = request.ttl_secs as f64;
+    query(sql)
+        .bind(Uuid::from_bytes(request.address.id))
+        .bind(&request.address.scope)
+        .bind(request.address.key.as_str())
+        .bind(&request.fingerprint.as_bytes()[..])
+        .bind(FORMAT_VERSION)
+        .bind(ttl_secs)
+        .bind(request.address.lock_id)
+}
+
+/// Reads what a reserving statement gave back; `None` where the bounded form reports that it wrote nothing.
+fn mark(row: &PgRow) -> Result<Option<Mark>, Error> {
+    let Some(ctid) = row.try_get::<Option<String>, _>("ctid")? else { return Ok(None) };
+    Ok(Some(Mark {
+        ctid,
+        transaction: row.try_get("transaction")?,
+        created_at_micros: row.try_get("created_at_micros")?,
+        is_serializable: row.try_get("is_serializable")?,
+    }))
+}
+
+/// Reads a row that is live.
+fn found(row: &PgRow, address: &Address) -> Result<Found, Error> {
+    if row.try_get::<&str, _>("scope")? != address.scope
+        || row.try_get::<&str, _>("key")? != address.key.as_str()
+    {
+        return Ok(Found::Collision);
+    }
+    let fingerprint: Vec<u8> = row.try_get("fingerprint")?;
+    let response = match row.try_get::<Option<i16>, _>("response_status")? {
+        None => None,
+        Some(status) => {
+            let headers: Vec<u8> = row.try_get("response_headers")?;
+            let body: Vec<u8> = row.try_get("response_body")?;
+            Some(
+                StoredResponse::decode(status, &headers, body)
+                    .map_err(|error| Error::Decode(error.into()))?,
+            )
+        }
+    };
+    Ok(Found::of(KeyRow {
+        fingerprint,
+        fingerprint_version: row.try_get("fingerprint_version")?,
+        response,
+        created_at_micros: row.try_get("created_at_micros")?,
+        expires_at_micros: row.try_get("expires_at_micros")?,
+    }))
+}
+
+/// Whether the transaction is older than it can be, if its BEGIN was sent after `begun`.
+///
+/// On a connection that already is in a transaction, BEGIN is a mere warning: the run would join writes that are none
+/// of its own, and its row would be dated back.
+fn is_foreign(row: &PgRow, begun: Instant) -> Result<bool, Error> {
+    /// What the two clocks may differ by while a reservation is made.
+    const CLOCK_TOLERANCE: Duration = Duration::from_millis(20);
+    let age = Duration::from_micros(row.try_get::<i64, _>("age_micros")?.unsigned_abs());
+    Ok(age > begun.elapsed() + CLOCK_TOLERANCE)
+}
+
+/// What the error of a reserving statement says of the key.
+fn not_written(error: Error, statements: &Statements) -> Result<Reserve<Mark>, Error> {
+    if is_other_request(&error, statements) { Ok(Reserve::InProgress) } else { Err(error) }
+}
+
+/// Whether a statement failed because another request holds the key's row. Where advisory locks are off it waits for
+/// that row, and a lock time-out says so. With them it waits for nobody's row, so the lock is somebody else's.
+fn is_other_request(error: &Error, statements: &Statements) -> bool {
+    !statements.advisory_locks && Cause::of(error) == Cause::LockTimeout
+}

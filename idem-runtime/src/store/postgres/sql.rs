@@ -1,0 +1,253 @@
+//! The text of the statements, in the order of a request's life.
+
+use std::time::Duration;
+
+use super::super::Settings;
+
+/// How long a statement waits for another request's row where advisory locks are off. Below 50 ms, requests with
+/// keys of their own fail now and then while the table grows.
+const LOCK_TIMEOUT: &str = "100ms";
+
+/// How much longer than the run limit the server lets a transaction sit idle, or a statement run. A run ends itself
+/// before; the server's end is for a host that froze, and for the statement of a handler that was stopped, which
+/// would hold the key for as long as it goes on.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// The server's time-outs that bound a run.
+const TIME_OUTS: [&str; 2] = ["idle_in_transaction_session_timeout", "statement_timeout"];
+
+/// The text of the statements.
+///
+/// `$1` to `$7` are the same in all that reserve: id, scope, key, fingerprint, its version, the TTL in seconds, and
+/// the advisory lock's id.
+pub(super) struct Sql<'a> {
+    pub(super) table: &'a str,
+    pub(super) settings: &'a Settings,
+}
+
+impl Sql<'_> {
+    /// Takes the advisory lock until COMMIT or ROLLBACK without waiting for it; always had where such locks are off.
+    fn try_lock(&self, parameter: &str) -> String {
+        if self.settings.advisory_locks {
+            format!("pg_try_advisory_xact_lock({parameter}::bigint)")
+        } else {
+            format!("({parameter}::bigint IS NOT NULL)")
+        }
+    }
+
+    /// The id of the current transaction, which it is given here if it has none yet.
+    fn transaction(&self) -> &'static str {
+        if self.settings.xmin_check {
+            "pg_current_xact_id()::xid::text"
+        } else {
+            "current_setting('idempotency.run')"
+        }
+    }
+
+    /// The id of the current transaction, null if it has none.
+    pub(super) fn current_transaction(&self) -> &'static str {
+        if self.settings.xmin_check {
+            "pg_current_xact_id_if_assigned()::xid::text"
+        } else {
+            "current_setting('idempotency.run', true)"
+        }
+    }
+
+    /// What a reserving statement gives back: where the row is, who wrote it, when.
+    fn mark(&self) -> String {
+        // A server without `xmin` has no `ctid` either.
+        let ctid = if self.settings.xmin_check { "ctid::text" } else { "''" };
+        format!(
+            "{ctid} AS ctid, {} AS transaction, \
+             (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_micros, \
+             current_setting('transaction_isolation') = 'serializable' AS is_serializable, {AGE}",
+            self.transaction()
+        )
+    }
+
+    /// The settings of a reserving transaction, as columns of one row. All of them end with the transaction.
+    ///
+    /// The two time-outs are only ever lowered, so that shorter ones of the application's stay. `lock_timeout` is put
+    /// back by [`bounded`](Self::bounded).
+    fn setup(&self) -> String {
+        let limit_ms = (self.settings.run_limit + MARGIN).as_millis();
+        let lower = |name: &str| {
+            format!(
+                "CASE WHEN {name} = interval '0' OR {name} > interval '{limit_ms} milliseconds' \
+                 THEN set_config('{name}', '{limit_ms}', true) END"
+            )
+        };
+        let [idle, statement] = TIME_OUTS.map(lower);
+        let run = if self.settings.xmin_check {
+            String::new()
+        } else {
+            // A setting that is local to the transaction stands in for its id: it is gone after COMMIT.
+            ", set_config('idempotency.run', $1::uuid::text, true)".to_owned()
+        };
+        let [idle_now, statement_now] =
+            TIME_OUTS.map(|name| format!("current_setting('{name}')::interval AS {name}"));
+        format!("SELECT {idle}, {statement}{run} FROM (SELECT {idle_now}, {statement_now}) AS session")
+    }
+
+    /// Wraps a statement that may meet another transaction's row. `body` writes, reads from `setup` and returns.
+    ///
+    /// With advisory locks it meets none of another request's. Without, the wait is bounded here and the session's own bound is put back in the same statement.
+    fn bounded(&self, setup: &str, body: &str, columns: &str) -> String {
+        if self.settings.advisory_locks {
+            return format!("WITH setup AS MATERIALIZED ({setup}) {body}");
+        }
+        format!(
+            "WITH prior AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout), \
+             bound AS MATERIALIZED (SELECT set_config('lock_timeout', '{LOCK_TIMEOUT}', true) FROM prior), \
+             setup AS MATERIALIZED (SELECT s.* FROM bound, ({setup}) AS s), \
+             written AS ({body}) \
+             SELECT {columns}, set_config('lock_timeout', prior.lock_timeout, true) \
+             FROM prior LEFT JOIN written ON true"
+        )
+    }
+
+    /// One row: reserved. No row: another request holds or has the key.
+    ///
+    /// Locks: the advisory lock of the key, and the new row, both until the transaction ends.
+    pub(super) fn reserve(&self) -> String {
+        let body = format!(
+            "INSERT INTO {table} (id, scope, key, fingerprint, fingerprint_version, created_at, expires_at) \
+             SELECT $1::uuid, $2::text, $3::text, $4::bytea, $5::smallint, now(), \
+                    now() + make_interval(secs => $6::double precision) \
+             FROM setup WHERE {lock} \
+             ON CONFLICT (id) DO NOTHING RETURNING {mark}",
+            table = self.table,
+            lock = self.try_lock("$7"),
+            mark = self.mark(),
+        );
+        self.bounded(&self.setup(), &body, "written.*")
+    }
+
+    /// The row, live or not, and whether the key's advisory lock is ours. Locks nothing else.
+    pub(super) fn look_up(&self) -> String {
+        format!(
+            "SELECT lock.holds_lock, k.expires_at > now() AS live, {AGE}, {columns} \
+             FROM (SELECT {lock} AS holds_lock) AS lock LEFT JOIN {table} AS k ON k.id = $1::uuid",
+            columns = COLUMNS,
+            lock = self.try_lock("$2"),
+            table = self.table,
+        )
+    }
+
+    /// One row: an expired row is reserved anew, every column of it. No row: another request was quicker.
+    ///
+    /// Locks the row until the transaction ends.
+    pub(super) fn take_over(&self) -> String {
+        let body = format!(
+            "UPDATE {table} AS k SET scope = $2::text, key = $3::text, fingerprint = $4::bytea, \
+                    fingerprint_version = $5::smallint, response_status = NULL, response_headers = NULL, \
+                    response_body = NULL, created_at = now(), completed_at = NULL, \
+                    expires_at = now() + make_interval(secs => $6::double precision) \
+             FROM setup WHERE k.id = $1::uuid AND k.expires_at <= now() AND {lock} RETURNING {mark}",
+            table = self.table,
+            lock = self.try_lock("$7"),
+            mark = self.mark(),
+        );
+        self.bounded("SELECT 1", &body, "written.*")
+    }
+
+    /// Exactly one row, or the transaction is not the one that reserved.
+    ///
+    /// `xmin` is this transaction's only if it wrote the row (PostgreSQL manual, 5.5 System Columns).
+    pub(super) fn complete(&self) -> String {
+        let own = if self.settings.xmin_check {
+            "k.ctid = $1::text::tid AND k.xmin = pg_current_xact_id()::xid AND $6::text IS NOT NULL"
+        } else {
+            "$1::text IS NOT NULL AND current_setting('idempotency.run', true) = $6::text"
+        };
+        format!(
+            "UPDATE {table} AS k SET {ANSWER} \
+             WHERE k.id = $2::uuid AND k.response_status IS NULL AND {own} RETURNING true AS is_recorded",
+            table = self.table,
+        )
+    }
+
+    /// The same for a SERIALIZABLE transaction, but found as a conflict: that takes no predicate lock, whereas a scan,
+    /// which of a small table is always one of all its pages, would make unrelated transactions fail.
+    ///
+    /// Where there is no conflict the handler has deleted its row. The row that is inserted then says `false`, is
+    /// expired from the start, and is rolled back.
+    pub(super) fn complete_serializable(&self) -> String {
+        format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, created_at, expires_at) \
+             SELECT $2::uuid, '', '', '', 0, '-infinity', '-infinity' \
+             WHERE {current} = $6::text AND $1::text IS NOT NULL \
+             ON CONFLICT (id) DO UPDATE SET {ANSWER} WHERE k.response_status IS NULL AND {own} \
+             RETURNING k.scope <> '' AS is_recorded",
+            table = self.table,
+            current = self.current_transaction(),
+            own = if self.settings.xmin_check { "k.xmin = pg_current_xact_id()::xid" } else { "true" },
+        )
+    }
+
+    /// One row, `true`: stored. Anything else: another request came in between. A transaction of its own.
+    ///
+    /// The times are those of the reservation that was rolled back, which `$8` gives in microseconds.
+    pub(super) fn store_failed(&self) -> String {
+        let body = format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, response_status, \
+                    response_headers, response_body, created_at, completed_at, expires_at) \
+             SELECT $1::uuid, $2::text, $3::text, $4::bytea, $5::smallint, $9::smallint, $10::bytea, $11::bytea, \
+                    reserved.at, clock_timestamp(), reserved.at + make_interval(secs => $6::double precision) \
+             FROM setup, (SELECT timestamptz 'epoch' + $8::bigint * interval '1 microsecond' AS at) AS reserved \
+             WHERE {lock} \
+             ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, key = excluded.key, \
+                    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, \
+                    response_status = excluded.response_status, response_headers = excluded.response_headers, \
+                    response_body = excluded.response_body, created_at = excluded.created_at, \
+                    completed_at = excluded.completed_at, expires_at = excluded.expires_at \
+             WHERE k.expires_at <= now() RETURNING true AS stored",
+            table = self.table,
+            lock = self.try_lock("$7"),
+        );
+        self.bounded("SELECT 1", &body, "written.stored")
+    }
+
+    /// A row without an answer, if no live row is there. A transaction of its own.
+    ///
+    /// The times are those of the reservation that is gone, which `$8` gives in microseconds.
+    pub(super) fn mark_broken(&self) -> String {
+        let body = format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, created_at, expires_at) \
+             SELECT $1::uuid, $2::text, $3::text, $4::bytea, $5::smallint, reserved.at, \
+                    reserved.at + make_interval(secs => $6::double precision) \
+             FROM setup, (SELECT timestamptz 'epoch' + $8::bigint * interval '1 microsecond' AS at) AS reserved \
+             WHERE {lock} \
+             ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, key = excluded.key, \
+                    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, \
+                    response_status = NULL, response_headers = NULL, response_body = NULL, \
+                    created_at = excluded.created_at, completed_at = NULL, expires_at = excluded.expires_at \
+             WHERE k.expires_at <= now() RETURNING true AS stored",
+            table = self.table,
+            lock = self.try_lock("$7"),
+        );
+        self.bounded("SELECT 1", &body, "written.stored")
+    }
+
+    /// The live row, for an operator or a run that lost. Locks nothing.
+    pub(super) fn find(&self) -> String {
+        format!("SELECT {COLUMNS} FROM {} AS k WHERE k.id = $1::uuid AND k.expires_at > now()", self.table)
+    }
+
+    /// Locks the row. One that is not committed is not there yet.
+    pub(super) fn forget(&self) -> String {
+        format!("DELETE FROM {} WHERE id = $1::uuid AND scope = $2::text AND key = $3::text", self.table)
+    }
+}
+
+/// What completing writes.
+const ANSWER: &str = "response_status = $3::smallint, response_headers = $4::bytea, response_body = $5::bytea, \
+    completed_at = clock_timestamp()";
+
+/// How old the transaction is.
+const AGE: &str = "(extract(epoch FROM statement_timestamp() - now()) * 1000000)::bigint AS age_micros";
+
+/// What a row's reader needs.
+const COLUMNS: &str = "k.scope, k.key, k.fingerprint, k.fingerprint_version, k.response_status, k.response_headers, \
+    k.response_body, (extract(epoch FROM k.created_at) * 1000000)::bigint AS created_at_micros, \
+    (extract(epoch FROM k.expires_at) * 1000000)::bigint AS expires_at_micros";
