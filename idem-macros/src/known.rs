@@ -1,10 +1,10 @@
-//! Types told by their name alone.
+//! Types and attributes told by their name alone.
 //!
 //! A macro sees no types. Names are used for advice only, and only where the type itself could not stand
 //! anyway, or where the compiler's own message would come late or not at all.
 
 use syn::visit::{self, Visit};
-use syn::{Path, ReturnType, Type, TypePath};
+use syn::{Attribute, Path, ReturnType, Type, TypePath};
 
 /// Why an extractor that is a stream cannot be compared with a retry's.
 pub(crate) struct Stream {
@@ -19,6 +19,11 @@ pub(crate) fn peeled(ty: &Type) -> &Type {
         Type::Paren(paren) => peeled(&paren.elem),
         other => other,
     }
+}
+
+/// Whether the attribute is this one, under its own name.
+pub(crate) fn is_idempotent(attr: &Attribute) -> bool {
+    attr.path().segments.last().is_some_and(|segment| segment.ident == "idempotent")
 }
 
 /// Whether the type is called like a transaction or the connection inside it.

@@ -36,7 +36,7 @@ mod ttl;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::errors::Mistakes;
+use crate::errors::{Mistake, Mistakes};
 
 #[doc = include_str!("manual.md")]
 #[proc_macro_attribute]
@@ -103,7 +103,14 @@ fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let args = args::parse(options, &mut mistakes);
     let expansion = match function::parse(item.clone()) {
-        Ok(function) => {
+        Ok(mut function) => {
+            // The second would find the function that the first has made, which takes no transaction.
+            for again in function.attrs.extract_if(.., |attr| known::is_idempotent(attr)) {
+                mistakes.add(
+                    Mistake::on(&again, "this handler is `#[idempotent]` already")
+                        .help("remove one of the two"),
+                );
+            }
             let handler = handler::model(function, &mut mistakes);
             let scope = scope::resolve(&args.scope, &handler, &mut mistakes);
             expand::lower(&args, &handler, &scope)
