@@ -7,7 +7,7 @@ use sqlx_core::transaction::TransactionManager;
 
 use crate::store::Store;
 
-/// How long ROLLBACK may take before it is given up.
+/// How long the end of a transaction is awaited: its ROLLBACK, or the server's last word on it.
 pub(crate) const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// How long the end of a connection is awaited.
