@@ -26,7 +26,7 @@ async fn create(
     ) {
         body()
     }
-    let mut call = guard.call(const { ::idem_runtime::__private::Options::NONE });
+    let (mut call, _) = guard.call(const { ::idem_runtime::__private::Options::NONE });
     {
         ::idem_runtime::__private::Door::of(&trace).skipped();
     }

@@ -27,7 +27,7 @@ where
     {
         body()
     }
-    let mut call = guard
+    let (mut call, _) = guard
         .call(const {
             ::idem_runtime::__private::Options::NONE
                 .record(::idem_runtime::__private::RecordRule::Success)

@@ -45,7 +45,7 @@ async fn create(
     ) -> Result<Sse<Events>, AppError> {
         body()
     }
-    let mut call = guard
+    let (mut call, _) = guard
         .call(const { ::idem_runtime::__private::Options::NONE.ttl(86400u64) });
     call.endpoint();
     let (run, mut held) = match call.admit().await {

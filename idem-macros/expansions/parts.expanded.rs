@@ -21,7 +21,7 @@ async fn create(
     ) -> impl IntoResponse {
         body()
     }
-    let mut call = guard
+    let (mut call, _) = guard
         .call(const {
             crate::vendored::idem_runtime::__private::Options::NONE
                 .ttl(3600u64)

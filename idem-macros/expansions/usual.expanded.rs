@@ -16,7 +16,7 @@ pub async fn create(
         let order = insert_order(&mut *tx, &tenant, &req).await?;
         Ok((StatusCode::CREATED, Json(order)))
     }
-    let mut call = guard
+    let (mut call, _) = guard
         .call(const { ::idem_runtime::__private::Options::NONE.ttl(172800u64) });
     {
         call.fingerprint::<Json<CreateOrder>>(&req);

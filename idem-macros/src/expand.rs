@@ -179,7 +179,7 @@ impl Lowering<'_> {
         let task = quote_spanned!(at=> #run.tasks().detach(async move #work).await);
 
         quote! {
-            let mut #call = #guard.call(const { #options });
+            let (mut #call, _) = #guard.call(const { #options });
             #(#fingerprints)*
             #(#scope)*
             let (#run, mut #held) = match #call.admit().await {

@@ -18,6 +18,7 @@ use crate::held::Held;
 use crate::idempotency::Inner;
 use crate::in_process::{Attempt, Claim, Entered, Phase};
 use crate::key::{IdempotencyKey, KeyError};
+use crate::key_value::KeyValue;
 use crate::options::Rules;
 use crate::problem::Problem;
 use crate::scope::{Scope, ScopeError, ScopeValue};
@@ -56,14 +57,15 @@ pub enum Admitted<DB: Store> {
 }
 
 impl<DB: Store> Call<DB> {
-    pub(crate) fn new(
-        engine: Arc<Inner<DB>>,
-        rules: Rules,
-        seen: Seen,
-        scope: Result<Scope, ScopeError>,
-    ) -> Self {
-        let fingerprinter = Fingerprinter::new(seen.method.as_str(), Some(&seen.path));
-        Self { engine, rules, seen, fingerprinter, scope }
+    pub(crate) fn new(engine: Arc<Inner<DB>>, rules: Rules, seen: Seen) -> Self {
+        let fingerprinter = if rules.compares {
+            // A named endpoint may move to another path.
+            let path = rules.endpoint.is_none().then_some(seen.path.as_str());
+            Fingerprinter::new(seen.method.as_str(), path)
+        } else {
+            Fingerprinter::off()
+        };
+        Self { engine, rules, seen, fingerprinter, scope: Ok(Scope::new()) }
     }
 
     /// Adds an argument to the fingerprint.
@@ -71,13 +73,26 @@ impl<DB: Store> Call<DB> {
         argument.fingerprint(&mut self.fingerprinter);
     }
 
+    /// What the argument's own hash function adds to.
+    pub fn fingerprinter(&mut self) -> &mut Fingerprinter {
+        &mut self.fingerprinter
+    }
+
+    /// Takes the key from the request's content instead of its header.
+    pub fn key<T: KeyValue + ?Sized>(&mut self, value: &T) {
+        self.seen.key = value.key_value().map(IdempotencyKey::new).transpose();
+    }
+
     /// Adds a part to the scope.
     pub fn scope<T: ScopeValue + ?Sized>(&mut self, label: &'static str, value: &T) {
         self.extend_scope(|scope| scope.with(label, value));
     }
 
-    /// Adds the method and the matched route to the scope.
+    /// Adds the endpoint's name to the scope, or else the method and the matched route.
     pub fn endpoint(&mut self) {
+        if let Some(name) = self.rules.endpoint {
+            return self.extend_scope(|scope| scope.endpoint_named(name));
+        }
         let method = self.seen.method.clone();
         let route = self.seen.route.clone();
         self.extend_scope(|scope| scope.endpoint(method.as_str(), route.as_deref().unwrap_or_default()));
@@ -116,7 +131,7 @@ impl<DB: Store> Call<DB> {
             return Ok(Admitted::Run(Run::without_key(self.engine, self.rules, token), held));
         }
         let engine = Arc::clone(&self.engine);
-        let rules = self.rules;
+        let rules = self.rules.clone();
         let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let request = self.judge()?;
 
@@ -170,7 +185,7 @@ impl<DB: Store> Inner<DB> {
                 .await
                 .map_err(|_elapsed| Problem::StoreUnavailable)?;
             match phase {
-                Phase::Running(first) if first == request.fingerprint => return Err(Problem::InProgress),
+                Phase::Running(first) if first.agrees_with(&request.fingerprint) => return Err(Problem::InProgress),
                 Phase::Running(_) => return Err(Problem::KeyReused),
                 Phase::Over(Attempt::Found(found)) => {
                     return answer_from(&found, &request.fingerprint).map(Err);

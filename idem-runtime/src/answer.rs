@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::execute::{Stop, execute};
 use crate::fingerprint::Digest;
 use crate::idempotency::Inner;
+use crate::options::Rules;
 use crate::problem::Problem;
 use crate::replay::StoredResponse;
 use crate::store::{Cause, Found, Store};
@@ -32,18 +33,19 @@ impl<DB: Store> Inner<DB> {
     /// or fails.
     pub(crate) async fn keep(
         &self,
+        rules: &Rules,
         parts: &Parts,
         body: Body,
         limit: Duration,
     ) -> Option<(StoredResponse, Bytes)> {
-        let body = match collect(body, self.http.max_response, limit).await {
+        let body = match collect(body, rules.max_response, limit).await {
             Ok(body) => body,
             Err(why) => {
                 tracing::error!(why, "an answer cannot be stored");
                 return None;
             }
         };
-        Some((StoredResponse::keep(parts, body.clone(), &self.http.replay_headers), body))
+        Some((StoredResponse::keep(parts, body.clone(), &rules.replay_headers), body))
     }
 
     /// Checks the table before the first reservation.

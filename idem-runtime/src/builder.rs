@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use http::HeaderName;
+use http::{HeaderName, StatusCode};
 
 use crate::error::BuildError;
 use crate::idempotency::Idempotency;
-use crate::key::Syntax;
+use crate::key::{KeyFormat, Syntax};
 use crate::problem::DEFAULT_PROBLEM_BASE;
-use crate::replay;
+use crate::replay::{self, IDEMPOTENCY_KEY, ReplayHeaders};
 use crate::store::{Isolation, Settings, Store, Table};
 
 /// Longest time that a setting may name. PostgreSQL's own time-outs end at 24.8 days.
@@ -20,21 +20,35 @@ const LONGEST: Duration = Duration::from_hours(24);
 pub struct Builder<DB: Store> {
     pools: DB::Pools,
     table: String,
-    isolation: Option<Isolation>,
     advisory_locks: bool,
     xmin_check: bool,
     http: HttpSettings,
-    run_limit: Duration,
+    defaults: Defaults,
 }
 
 /// What the builder settles about requests and answers.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpSettings {
-    pub(crate) syntax: Syntax,
-    pub(crate) replay_headers: Vec<HeaderName>,
-    pub(crate) max_response: usize,
     pub(crate) acquire_timeout: Duration,
     pub(crate) problem_base: String,
+}
+
+/// What the builder settles where neither the handler nor its policy does.
+#[derive(Debug, Clone)]
+pub(crate) struct Defaults {
+    /// The field that holds the key.
+    pub(crate) header: HeaderName,
+    pub(crate) syntax: Syntax,
+    pub(crate) key_format: KeyFormat,
+    /// The status of a mismatch.
+    pub(crate) mismatch: StatusCode,
+    pub(crate) replay_headers: ReplayHeaders,
+    /// In bytes.
+    pub(crate) max_response: usize,
+    pub(crate) isolation: Option<Isolation>,
+    pub(crate) run_limit: Duration,
+    /// Whether a retry is compared with the first request.
+    pub(crate) compares: bool,
 }
 
 impl<DB: Store> Builder<DB> {
@@ -42,23 +56,54 @@ impl<DB: Store> Builder<DB> {
         Self {
             pools,
             table: Table::DEFAULT_NAME.to_owned(),
-            isolation: None,
             advisory_locks: true,
             xmin_check: true,
             http: HttpSettings {
-                syntax: Syntax::default(),
-                replay_headers: Vec::new(),
-                max_response: 1 << 20,
                 acquire_timeout: Duration::from_secs(5),
                 problem_base: DEFAULT_PROBLEM_BASE.to_owned(),
             },
-            run_limit: Duration::from_mins(1),
+            defaults: Defaults {
+                header: IDEMPOTENCY_KEY,
+                syntax: Syntax::default(),
+                key_format: KeyFormat::default(),
+                mismatch: StatusCode::UNPROCESSABLE_ENTITY,
+                replay_headers: ReplayHeaders::Written(&[]),
+                max_response: 1 << 20,
+                isolation: None,
+                run_limit: Duration::from_mins(1),
+                compares: true,
+            },
         }
     }
 
     /// Which spellings of the key's header field are accepted. Quoted and bare if not given.
     pub fn syntax(mut self, syntax: Syntax) -> Self {
-        self.http.syntax = syntax;
+        self.defaults.syntax = syntax;
+        self
+    }
+
+    /// The field that holds the key, for an API whose clients send another; `Idempotency-Key` if not given.
+    pub fn header(mut self, name: HeaderName) -> Self {
+        self.defaults.header = name;
+        self
+    }
+
+    /// What a key must look like beyond what every key does; anything goes if not given. Another one is 400.
+    pub fn key_format(mut self, format: KeyFormat) -> Self {
+        self.defaults.key_format = format;
+        self
+    }
+
+    /// The status of the answer to a key that another request used: 422, 409 or 400; 422 if not given.
+    pub fn mismatch(mut self, status: StatusCode) -> Self {
+        self.defaults.mismatch = status;
+        self
+    }
+
+    /// Whether a request with a known key is compared with the first; `true` if not given. Without the comparison it is
+    /// given the first one's answer, whatever it asks for.
+    pub fn fingerprint(mut self, on: bool) -> Self {
+        self.defaults.compares = on;
         self
     }
 
@@ -68,20 +113,20 @@ impl<DB: Store> Builder<DB> {
     /// `build` refuses what must never be replayed: `set-cookie`, `date`, `content-length` and hop-by-hop fields
     /// (RFC 9110, 7.6.1).
     pub fn replay_headers(mut self, names: impl IntoIterator<Item = HeaderName>) -> Self {
-        self.http.replay_headers = names.into_iter().collect();
+        self.defaults.replay_headers = ReplayHeaders::Built(names.into_iter().collect());
         self
     }
 
     /// Largest body of an answer that is stored, in bytes; 1 048 576 (1 MiB) if not given. A larger one is a 500, and
     /// the run is rolled back.
     pub fn max_response(mut self, bytes: usize) -> Self {
-        self.http.max_response = bytes;
+        self.defaults.max_response = bytes;
         self
     }
 
     /// The isolation level of the handlers' transactions; the pool's own if not given.
     pub fn isolation(mut self, level: Isolation) -> Self {
-        self.isolation = Some(level);
+        self.defaults.isolation = Some(level);
         self
     }
 
@@ -90,7 +135,7 @@ impl<DB: Store> Builder<DB> {
     ///
     /// PostgreSQL is told as well: 5 s later it ends a statement that still runs, and a transaction that sits idle.
     pub fn run_limit(mut self, limit: Duration) -> Self {
-        self.run_limit = limit;
+        self.defaults.run_limit = limit;
         self
     }
 
@@ -137,14 +182,19 @@ impl<DB: Store> Builder<DB> {
     /// [`BuildError`], which names the setting that is out of its range.
     pub fn build(self) -> Result<Idempotency<DB>, BuildError> {
         let table = Table::parse(&self.table, DB::DEFAULT_SCHEMA).map_err(BuildError::Table)?;
-        if !(Duration::from_secs(1)..=LONGEST).contains(&self.run_limit) {
+        if !(Duration::from_secs(1)..=LONGEST).contains(&self.defaults.run_limit) {
             return Err(BuildError::RunLimit);
         }
         if self.http.acquire_timeout.is_zero() || self.http.acquire_timeout > LONGEST {
             return Err(BuildError::AcquireTimeout);
         }
-        if let Some(name) = self.http.replay_headers.iter().find(|name| !replay::replayable(name)) {
+        if let ReplayHeaders::Built(names) = &self.defaults.replay_headers
+            && let Some(name) = names.iter().find(|name| !replay::replayable(name))
+        {
             return Err(BuildError::ReplayHeader(name.clone()));
+        }
+        if ![400, 409, 422].contains(&self.defaults.mismatch.as_u16()) {
+            return Err(BuildError::Mismatch(self.defaults.mismatch));
         }
         let base = &self.http.problem_base;
         if base.is_empty() || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -152,11 +202,11 @@ impl<DB: Store> Builder<DB> {
         }
         let settings = Settings {
             table,
-            isolation: self.isolation,
-            run_limit: self.run_limit,
+            isolation: self.defaults.isolation,
+            run_limit: self.defaults.run_limit,
             advisory_locks: self.advisory_locks,
             xmin_check: self.xmin_check,
         };
-        Ok(Idempotency::new(self.pools, settings, self.http))
+        Ok(Idempotency::new(self.pools, settings, self.http, self.defaults))
     }
 }

@@ -118,7 +118,7 @@ impl<DB: Store> Run<DB> {
                 keyed.claim.running(keyed.request.fingerprint);
             }
             let Begun { tx, lock, mark } = begun;
-            let deadline = Instant::now() + self.rules.run_limit(self.engine.settings.run_limit);
+            let deadline = Instant::now() + self.rules.run_limit;
             Reserved::Run(Attempt { run: self, tx, lock, mark, deadline })
         })
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "axum")]
 use std::time::Duration;
 
-use crate::builder::{Builder, HttpSettings};
+use crate::builder::{Builder, Defaults, HttpSettings};
 use crate::error::Error;
 #[cfg(feature = "axum")]
 use crate::in_process::InProcess;
@@ -28,6 +28,7 @@ pub(crate) struct Inner<DB: Store> {
     pub(crate) statements: DB::Statements,
     pub(crate) settings: Settings,
     pub(crate) http: HttpSettings,
+    pub(crate) defaults: Defaults,
     #[cfg(feature = "axum")]
     pub(crate) in_process: InProcess,
     #[cfg(feature = "axum")]
@@ -41,12 +42,13 @@ impl<DB: Store> Idempotency<DB> {
         Builder::new(source.into_pools())
     }
 
-    pub(crate) fn new(pools: DB::Pools, settings: Settings, http: HttpSettings) -> Self {
+    pub(crate) fn new(pools: DB::Pools, settings: Settings, http: HttpSettings, defaults: Defaults) -> Self {
         Self(Arc::new(Inner {
             pools,
             statements: DB::statements(&settings),
             settings,
             http,
+            defaults,
             #[cfg(feature = "axum")]
             in_process: InProcess::default(),
             #[cfg(feature = "axum")]

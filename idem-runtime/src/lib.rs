@@ -86,6 +86,7 @@ mod fingerprint;
 mod idempotency;
 mod inert;
 mod key;
+mod key_value;
 mod scope;
 mod store;
 #[cfg(feature = "axum")]
@@ -135,7 +136,8 @@ pub use self::error::{BuildError, Error};
 pub use self::fingerprint::{Digest, Fingerprint, FingerprintError, Fingerprinter, Payload};
 pub use self::idempotency::Idempotency;
 pub use self::inert::Inert;
-pub use self::key::{IdempotencyKey, KeyError, Syntax};
+pub use self::key::{IdempotencyKey, KeyError, KeyFormat, Syntax};
+pub use self::key_value::KeyValue;
 pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};

@@ -1,74 +1,217 @@
-//! What an attribute says of its operation.
+//! What an attribute, a policy and the builder say of an operation, and what is in force for one request.
 
 use std::time::Duration;
 
+use http::StatusCode;
+
+use crate::builder::Defaults;
+use crate::key::{KeyFormat, Syntax};
 use crate::outcome::RecordRule;
+use crate::replay::ReplayHeaders;
+use crate::store::Isolation;
 
 /// The options of a handler or a policy; what is not given is left to the next one: the handler's own, then its
-/// policy's, then the default.
+/// policy's, then the builder's, then the default.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     ttl_secs: Option<u64>,
     record: Option<RecordRule>,
+    required: Option<bool>,
+    in_progress: Option<InProgress>,
+    endpoint: Option<&'static str>,
+    header: Option<&'static str>,
+    syntax: Option<Syntax>,
+    key_format: Option<KeyFormat>,
+    mismatch: Option<u16>,
+    replay_headers: Option<&'static [&'static str]>,
+    max_response: Option<usize>,
+    isolation: Option<Isolation>,
+    run_limit_secs: Option<u64>,
+    fingerprint: Option<bool>,
+}
+
+/// What a duplicate does while the first request runs.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InProgress {
+    /// It is told so at once: 409.
+    Reject,
+    /// It waits for so many milliseconds, and is told so then, with this status.
+    Wait { limit_ms: u32, then: u16 },
 }
 
 /// One day.
 const DEFAULT_TTL_SECS: u64 = 86_400;
 
-impl Rules {
-    /// How long a run may take: a row must not expire before its request ends, or its retry would run.
-    pub(crate) fn run_limit(&self, limit: Duration) -> Duration {
-        limit.min(Duration::from_secs(self.ttl_secs))
-    }
+/// Setters for a constant: what an expansion writes down.
+macro_rules! setters {
+    ($($field:ident: $setter:ident($ty:ty)),* $(,)?) => {
+        $(
+            #[must_use]
+            pub const fn $setter(mut self, value: $ty) -> Self {
+                self.$field = Some(value);
+                self
+            }
+        )*
+    };
 }
 
 impl Options {
     /// Nothing given.
-    pub const NONE: Self = Self { ttl_secs: None, record: None };
+    pub const NONE: Self = Self {
+        ttl_secs: None,
+        record: None,
+        required: None,
+        in_progress: None,
+        endpoint: None,
+        header: None,
+        syntax: None,
+        key_format: None,
+        mismatch: None,
+        replay_headers: None,
+        max_response: None,
+        isolation: None,
+        run_limit_secs: None,
+        fingerprint: None,
+    };
 
-    /// The TTL in seconds.
-    #[must_use]
-    pub const fn ttl(mut self, secs: u64) -> Self {
-        self.ttl_secs = Some(secs);
-        self
-    }
-
-    /// Which answers are stored.
-    #[must_use]
-    pub const fn record(mut self, rule: RecordRule) -> Self {
-        self.record = Some(rule);
-        self
+    setters! {
+        ttl_secs: ttl(u64),
+        record: record(RecordRule),
+        required: required(bool),
+        in_progress: in_progress(InProgress),
+        endpoint: endpoint(&'static str),
+        header: header(&'static str),
+        syntax: syntax(Syntax),
+        key_format: key_format(KeyFormat),
+        mismatch: mismatch(u16),
+        replay_headers: replay_headers(&'static [&'static str]),
+        max_response: max_response(usize),
+        isolation: isolation(Isolation),
+        run_limit_secs: run_limit(u64),
+        fingerprint: fingerprint(bool),
     }
 
     /// These options, and where they say nothing those of `base`.
-    pub(crate) fn over(self, base: Self) -> Rules {
+    pub(crate) fn over(self, base: Self) -> Self {
+        Self {
+            ttl_secs: self.ttl_secs.or(base.ttl_secs),
+            record: self.record.or(base.record),
+            required: self.required.or(base.required),
+            in_progress: self.in_progress.or(base.in_progress),
+            endpoint: self.endpoint.or(base.endpoint),
+            header: self.header.or(base.header),
+            syntax: self.syntax.or(base.syntax),
+            key_format: self.key_format.or(base.key_format),
+            mismatch: self.mismatch.or(base.mismatch),
+            replay_headers: self.replay_headers.or(base.replay_headers),
+            max_response: self.max_response.or(base.max_response),
+            isolation: self.isolation.or(base.isolation),
+            run_limit_secs: self.run_limit_secs.or(base.run_limit_secs),
+            fingerprint: self.fingerprint.or(base.fingerprint),
+        }
+    }
+
+    /// The name of the field that holds the key, which is read before the handler's own options are known.
+    pub(crate) fn header_name(self, defaults: &Defaults) -> &str {
+        self.header.unwrap_or(defaults.header.as_str())
+    }
+
+    /// Which spellings of the key are accepted.
+    pub(crate) fn syntax_or(self, default: Syntax) -> Syntax {
+        self.syntax.unwrap_or(default)
+    }
+
+    /// The options in force, with what the builder settles where they say nothing.
+    pub(crate) fn rules(self, defaults: &Defaults) -> Rules {
+        let ttl_secs = self.ttl_secs.unwrap_or(DEFAULT_TTL_SECS);
+        // A row must not expire before its request ends, or its retry would run.
+        let run_limit = self.run_limit_secs.map_or(defaults.run_limit, Duration::from_secs);
         Rules {
-            ttl_secs: self.ttl_secs.or(base.ttl_secs).unwrap_or(DEFAULT_TTL_SECS),
-            record: self.record.or(base.record).unwrap_or(RecordRule::Decided),
+            ttl_secs,
+            run_limit: run_limit.min(Duration::from_secs(ttl_secs)),
+            record: self.record.unwrap_or_default(),
+            required: self.required.unwrap_or(true),
+            in_progress: self.in_progress.unwrap_or(InProgress::Reject),
+            endpoint: self.endpoint,
+            key_format: self.key_format.unwrap_or(defaults.key_format),
+            mismatch: self
+                .mismatch
+                .and_then(|status| StatusCode::from_u16(status).ok())
+                .unwrap_or(defaults.mismatch),
+            replay_headers: match self.replay_headers {
+                Some(names) => ReplayHeaders::Written(names),
+                None => defaults.replay_headers.clone(),
+            },
+            max_response: self.max_response.unwrap_or(defaults.max_response),
+            isolation: self.isolation.or(defaults.isolation),
+            compares: self.fingerprint.unwrap_or(defaults.compares),
         }
     }
 }
 
 /// The options in force for one request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) ttl_secs: u64,
+    /// How long the handler may run; at most the TTL.
+    pub(crate) run_limit: Duration,
     pub(crate) record: RecordRule,
+    pub(crate) required: bool,
+    pub(crate) in_progress: InProgress,
+    /// The endpoint's own name, in place of method and route.
+    pub(crate) endpoint: Option<&'static str>,
+    pub(crate) key_format: KeyFormat,
+    /// The status of a mismatch.
+    pub(crate) mismatch: StatusCode,
+    pub(crate) replay_headers: ReplayHeaders,
+    /// In bytes.
+    pub(crate) max_response: usize,
+    pub(crate) isolation: Option<Isolation>,
+    /// Whether a retry is compared with the first request.
+    pub(crate) compares: bool,
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderName;
+
     use super::*;
+
+    fn defaults() -> Defaults {
+        Defaults {
+            header: HeaderName::from_static("idempotency-key"),
+            syntax: Syntax::Lenient,
+            key_format: KeyFormat::Any,
+            mismatch: StatusCode::UNPROCESSABLE_ENTITY,
+            replay_headers: ReplayHeaders::Written(&[]),
+            max_response: 1024,
+            isolation: None,
+            run_limit: Duration::from_mins(1),
+            compares: true,
+        }
+    }
 
     // A row could be committed that had expired already, and a retry at once ran.
     #[test]
     fn a_run_may_not_take_longer_than_its_key_lives() {
-        let rules = |secs| Options::NONE.ttl(secs).over(Options::NONE);
-        let limit = Duration::from_mins(1);
+        let limit = |secs| Options::NONE.ttl(secs).rules(&defaults()).run_limit;
 
-        assert_eq!(rules(5).run_limit(limit), Duration::from_secs(5));
-        assert_eq!(rules(60).run_limit(limit), limit);
-        assert_eq!(rules(61).run_limit(limit), limit);
+        assert_eq!(limit(5), Duration::from_secs(5));
+        assert_eq!(limit(60), Duration::from_mins(1));
+        assert_eq!(limit(61), Duration::from_mins(1));
+    }
+
+    #[test]
+    fn the_handler_is_asked_before_its_policy_and_the_policy_before_the_builder() {
+        let handler = Options::NONE.ttl(7).required(false);
+        let policy = Options::NONE.ttl(8).mismatch(409).run_limit(2);
+
+        let rules = handler.over(policy).rules(&defaults());
+
+        assert_eq!((rules.ttl_secs, rules.required), (7, false));
+        assert_eq!((rules.mismatch, rules.run_limit), (StatusCode::CONFLICT, Duration::from_secs(2)));
+        assert_eq!((rules.max_response, rules.in_progress), (1024, InProgress::Reject));
     }
 }

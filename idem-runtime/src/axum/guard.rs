@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use axum::body::Body;
 use axum::extract::{FromRef, FromRequestParts, MatchedPath, OriginalUri};
 use axum::response::Response;
 use http::request::Parts;
@@ -11,9 +12,8 @@ use crate::admission::{Call, Seen};
 use crate::idempotency::Idempotency;
 use crate::key::IdempotencyKey;
 use crate::options::Options;
+use crate::problem::{DEFAULT_PROBLEM_BASE, Problem};
 use crate::policy::{FromPolicyParts, NoPolicy, Policy};
-use crate::replay::IDEMPOTENCY_KEY;
-use crate::scope::Scope;
 use crate::store::Store;
 
 /// What `#[idempotent]` puts in place of the transaction: it sees the request's key, method, route and path before
@@ -27,14 +27,19 @@ pub struct Guard<DB: Store, P = NoPolicy> {
     seen: Seen,
 }
 
-impl<DB: Store, P: Policy> Guard<DB, P> {
-    /// Begins to collect what the fingerprint and the scope are made of.
+impl<DB: Store, P> Guard<DB, P> {
+    /// Begins to collect what the fingerprint and the scope are made of. Gives the policy as well, to be lent.
+    // The bound is on the method, or else a type that is no policy is reported as a method that does not exist.
     #[doc(hidden)]
     #[must_use]
-    pub fn call(self, options: Options) -> Call<DB> {
-        let rules = options.over(P::OPTIONS);
-        let scope = self.policy.scope(Scope::new());
-        Call::new(self.engine.0, rules, self.seen, Ok(scope))
+    pub fn call(self, options: Options) -> (Call<DB>, P)
+    where
+        P: Policy,
+    {
+        let rules = options.over(P::OPTIONS).rules(&self.engine.0.defaults);
+        let mut call = Call::new(self.engine.0, rules, self.seen);
+        self.policy.describe(&mut call);
+        (call, self.policy)
     }
 
     /// As if the request had come by `method` for a route that matched as `route` and for the path of that name;
@@ -112,24 +117,68 @@ where
     }
 }
 
+/// Where a guard finds the engine.
+#[doc(hidden)]
+pub trait FindEngine<DB: Store, S> {
+    /// The engine; `None` if there is none, which the state's type rules out.
+    fn find(parts: &Parts, state: &S) -> Option<Idempotency<DB>>;
+}
+
+/// In the router's state: the default.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct FromState;
+
+#[diagnostic::do_not_recommend]
+impl<DB: Store, S: HasEngine<DB>> FindEngine<DB, S> for FromState {
+    fn find(_: &Parts, state: &S) -> Option<Idempotency<DB>> {
+        Some(state.engine())
+    }
+}
+
+/// In the request's extensions, where `axum::Extension` as a layer puts it: `engine = "extension"`.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct FromExtension;
+
+#[diagnostic::do_not_recommend]
+impl<DB: Store, S> FindEngine<DB, S> for FromExtension {
+    fn find(parts: &Parts, _: &S) -> Option<Idempotency<DB>> {
+        parts.extensions.get::<Idempotency<DB>>().cloned()
+    }
+}
+
+/// A request whose extensions hold no engine.
+fn without_engine() -> Response {
+    tracing::error!(
+        "a policy says `engine = \"extension\"`, and the request's extensions hold no engine: add the layer \
+         `axum::Extension(idempotency)`"
+    );
+    Problem::StoreMisconfigured.response(DEFAULT_PROBLEM_BASE).map(Body::from)
+}
+
 impl<DB, P, S> FromRequestParts<S> for Guard<DB, P>
 where
     DB: Store,
     P: FromPolicyParts<S>,
-    S: HasEngine<DB> + Send + Sync,
+    P::Engine: FindEngine<DB, S>,
+    S: Send + Sync,
 {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
         let policy = P::from_policy_parts(parts, state).await?;
+        let engine = P::Engine::find(parts, state).ok_or_else(without_engine)?;
+        let defaults = &engine.0.defaults;
         let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
-        let engine = state.engine();
-        let fields = parts.headers.get_all(IDEMPOTENCY_KEY).iter().map(HeaderValue::as_bytes);
+        let header = P::OPTIONS.header_name(defaults);
+        let fields = parts.headers.get_all(header).iter().map(HeaderValue::as_bytes);
+        let syntax = P::OPTIONS.syntax_or(defaults.syntax);
         let seen = Seen {
             method: parts.method.clone(),
             path: uri.path().to_owned(),
             route: parts.extensions.get::<MatchedPath>().map(|route| route.as_str().to_owned()),
-            key: IdempotencyKey::from_fields(fields, engine.0.http.syntax),
+            key: IdempotencyKey::from_fields(fields, syntax),
         };
         Ok(Self { engine, policy, seen })
     }

@@ -6,4 +6,4 @@ mod extra;
 mod extract;
 mod guard;
 
-pub use self::guard::{Guard, HasEngine};
+pub use self::guard::{FindEngine, FromExtension, FromState, Guard, HasEngine};

@@ -135,6 +135,8 @@ pub struct Fingerprinter {
     additions: Vec<(&'static str, [u8; 32])>,
     /// The first thing that went wrong.
     failure: Option<FingerprintError>,
+    /// Whether the request is not compared at all: `fingerprint = "off"`.
+    is_off: bool,
 }
 
 impl Fingerprinter {
@@ -147,7 +149,12 @@ impl Fingerprinter {
         if let Some(path) = path {
             put_prefixed(&mut request, path.as_bytes());
         }
-        Self { request, additions: Vec::new(), failure: None }
+        Self { request, additions: Vec::new(), failure: None, is_off: false }
+    }
+
+    /// For a request that is not compared: what is added is not looked at.
+    pub(crate) fn off() -> Self {
+        Self { request: Sha256::new(), additions: Vec::new(), failure: None, is_off: true }
     }
 
     /// Adds a value by its canonical form, which does not depend on the order of a map's entries, on the
@@ -161,6 +168,9 @@ impl Fingerprinter {
     /// A value without a canonical form (a NaN, two map keys that are written alike, a `Serialize` that
     /// fails, more than 400 values inside one another) makes the whole fingerprint fail.
     pub fn json<T: Serialize + ?Sized>(&mut self, kind: &'static str, value: &T) {
+        if self.is_off {
+            return;
+        }
         let mut content = Sha256::new();
         match canonical::write(value, &mut content) {
             Ok(()) => self.additions.push((kind, content.finalize().into())),
@@ -172,6 +182,9 @@ impl Fingerprinter {
 
     /// Adds bytes as they are. `kind` labels the addition, as in [`json`](Self::json).
     pub fn bytes(&mut self, kind: &'static str, content: &[u8]) {
+        if self.is_off {
+            return;
+        }
         self.additions.push((kind, Sha256::digest(content).into()));
     }
 
@@ -184,7 +197,10 @@ impl Fingerprinter {
     /// # Errors
     /// The first failure of an addition.
     pub(crate) fn finish(self) -> Result<Digest, FingerprintError> {
-        let Self { mut request, mut additions, failure } = self;
+        let Self { mut request, mut additions, failure, is_off } = self;
+        if is_off {
+            return Ok(Digest::OFF);
+        }
         if let Some(failure) = failure {
             return Err(failure);
         }
@@ -219,10 +235,29 @@ pub(crate) fn put_prefixed(hash: &mut Sha256, content: &[u8]) {
 pub struct Digest([u8; 32]);
 
 impl Digest {
+    /// That of a request that is not compared. No request has it by chance: SHA-256 gives it for no known input.
+    const OFF: Self = Self([0; 32]);
+
+    pub(crate) fn is_off(&self) -> bool {
+        *self == Self::OFF
+    }
+
+    /// Whether two requests ask for the same, or one of them is not compared.
+    pub(crate) fn agrees_with(&self, other: &Self) -> bool {
+        self == other || self.is_off() || other.is_off()
+    }
+
     /// The bytes, as they are stored.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+}
+
+impl From<[u8; 32]> for Digest {
+    /// Reads a stored digest.
+    fn from(bytes: [u8; 32]) -> Self {
+        Self(bytes)
     }
 }
 

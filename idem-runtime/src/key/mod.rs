@@ -134,6 +134,17 @@ pub enum Syntax {
     Strict,
 }
 
+/// What a key must look like beyond what every key does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum KeyFormat {
+    /// Anything that is a key. The default.
+    #[default]
+    Any,
+    /// A UUID of any version, as 32 hexadecimal digits in the groups 8-4-4-4-12 (RFC 9562, section 4).
+    Uuid,
+}
+
 /// Why a text is not an idempotency key. Never holds any part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -151,6 +162,8 @@ pub enum KeyError {
     Multiple,
     /// The key is longer than [`IdempotencyKey::MAX_LEN`]. Send a shorter one.
     TooLong,
+    /// The key has not the format that the API asks for: see [`KeyFormat`].
+    Format,
 }
 
 impl KeyError {
@@ -164,6 +177,7 @@ impl KeyError {
             Self::ControlCharacter => "control_character",
             Self::Multiple => "multiple",
             Self::TooLong => "too_long",
+            Self::Format => "format",
         }
     }
 }
@@ -177,6 +191,7 @@ impl fmt::Display for KeyError {
             Self::ControlCharacter => "the idempotency key holds a control character",
             Self::Multiple => "there is more than one idempotency key",
             Self::TooLong => "the idempotency key is longer than 255 characters",
+            Self::Format => "the idempotency key has not the format that the API asks for",
         })
     }
 }

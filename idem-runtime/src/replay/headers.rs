@@ -1,5 +1,7 @@
 //! Which headers of an answer are kept, and the names of the library's own.
 
+use std::sync::Arc;
+
 use http::{HeaderName, header};
 
 /// The request header that carries the key (draft-ietf-httpapi-idempotency-key-header-07, section 2).
@@ -69,14 +71,32 @@ pub(crate) fn replayable(name: &HeaderName) -> bool {
     !NEVER_KEPT.contains(name)
 }
 
+/// The headers that an application asks to be kept beside the fixed list.
+#[derive(Clone, Debug)]
+pub(crate) enum ReplayHeaders {
+    /// By the builder.
+    Built(Arc<[HeaderName]>),
+    /// By a policy's attribute, which has checked them; in any case.
+    Written(&'static [&'static str]),
+}
+
+impl ReplayHeaders {
+    fn contain(&self, name: &HeaderName) -> bool {
+        match self {
+            Self::Built(names) => names.contains(name),
+            Self::Written(names) => names.iter().any(|written| name.as_str().eq_ignore_ascii_case(written)),
+        }
+    }
+}
+
 /// Whether a header is kept, `also` being those that the application asks for.
-pub(super) fn is_kept(name: &HeaderName, also: &[HeaderName]) -> bool {
-    KEPT.contains(name) || (also.contains(name) && replayable(name))
+pub(super) fn is_kept(name: &HeaderName, also: &ReplayHeaders) -> bool {
+    KEPT.contains(name) || (also.contain(name) && replayable(name))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, NEVER_KEPT, is_kept, replayable};
+    use super::{KEPT, NEVER_KEPT, ReplayHeaders, is_kept, replayable};
 
     #[test]
     fn no_header_is_both_kept_and_refused() {
@@ -89,7 +109,7 @@ mod tests {
     fn what_must_not_be_replayed_is_not_kept_even_if_configured() {
         for name in NEVER_KEPT {
             assert!(!replayable(&name), "{name}");
-            assert!(!is_kept(&name, std::slice::from_ref(&name)), "{name}");
+            assert!(!is_kept(&name, &ReplayHeaders::Built([name.clone()].into())), "{name}");
         }
     }
 }

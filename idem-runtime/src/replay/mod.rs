@@ -6,10 +6,10 @@ mod headers;
 use std::fmt;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, response};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, response};
 
 pub(crate) use codec::DecodeError;
-pub(crate) use headers::replayable;
+pub(crate) use headers::{ReplayHeaders, replayable};
 pub use headers::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS};
 
 /// An answer as it is kept in its key row: status, chosen headers, and the body byte for byte.
@@ -30,7 +30,7 @@ impl StoredResponse {
     /// Takes from an answer what is kept of it: `also` are the configured headers.
     ///
     /// A header that is not [`replayable`] is left out even if it is configured.
-    pub(crate) fn keep(parts: &response::Parts, body: Bytes, also: &[HeaderName]) -> Self {
+    pub(crate) fn keep(parts: &response::Parts, body: Bytes, also: &ReplayHeaders) -> Self {
         let headers = parts
             .headers
             .iter()

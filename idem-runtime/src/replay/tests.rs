@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
-use super::{DecodeError, IDEMPOTENT_REPLAYED, StoredResponse};
+use super::{DecodeError, IDEMPOTENT_REPLAYED, ReplayHeaders, StoredResponse};
 
 const X_TOTAL: HeaderName = HeaderName::from_static("x-total");
 
@@ -20,7 +20,7 @@ fn kept(
     }
     let (parts, ()) = response.into_parts();
 
-    let stored = StoredResponse::keep(&parts, Bytes::from_static(body), also);
+    let stored = StoredResponse::keep(&parts, Bytes::from_static(body), &ReplayHeaders::Built(also.into()));
     let read = StoredResponse::decode(
         i64::from(stored.status().as_u16()),
         &stored.encode_headers(),

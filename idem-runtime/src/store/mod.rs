@@ -23,7 +23,7 @@ pub(crate) use self::cause::Cause;
 pub use self::sqlite::SqlitePools;
 pub(crate) use self::table::Table;
 pub use self::table::TableNameError;
-use crate::fingerprint::Digest;
+use crate::fingerprint::{Digest, FORMAT_VERSION};
 use crate::key::IdempotencyKey;
 use crate::replay::StoredResponse;
 use crate::scope::{Scope, lock_id};
@@ -279,8 +279,10 @@ impl KeyRow {
     /// Whether this row was left by a request with this fingerprint. A digest of another version proves nothing,
     /// so it is refused rather than replayed.
     pub(crate) fn is_of(&self, fingerprint: &Digest) -> bool {
-        self.fingerprint_version == crate::fingerprint::FORMAT_VERSION
-            && self.fingerprint == fingerprint.as_bytes()
+        let stored = <[u8; 32]>::try_from(self.fingerprint.as_slice()).ok().map(Digest::from);
+        stored.is_some_and(|stored| {
+            (self.fingerprint_version == FORMAT_VERSION || fingerprint.is_off()) && stored.agrees_with(fingerprint)
+        })
     }
 }
 
