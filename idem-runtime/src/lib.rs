@@ -130,7 +130,7 @@ pub mod __private;
 pub use idem_macros::{Inert, ScopeValue, idempotent};
 
 #[cfg(feature = "axum")]
-pub use self::axum::{Guard, HasEngine};
+pub use self::axum::{Guard, HasEngine, Received};
 pub use self::builder::Builder;
 pub use self::error::{BuildError, Error};
 pub use self::fingerprint::{Digest, Fingerprint, FingerprintError, Fingerprinter, Payload};

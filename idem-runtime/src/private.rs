@@ -11,11 +11,11 @@ pub use http::request::Parts;
 
 pub use crate::admission::{Admitted, Call};
 pub use crate::axum::door::Door;
-pub use crate::axum::{FindEngine, FromExtension, FromState};
+pub use crate::axum::{FindEngine, FromExtension, FromState, Received};
 pub use crate::ending::Ended;
 pub use crate::engine::{Attempt, Commit, Lends, Outcome, Recorded, Reserved, Run, outcome};
-pub use crate::fingerprint::{Fingerprint, Fingerprinter};
 pub use crate::execute::{Execute, Stop, execute};
+pub use crate::fingerprint::{Fingerprint, Fingerprinter};
 pub use crate::held::Held;
 pub use crate::key::{KeyFormat, Syntax};
 pub use crate::options::{InProgress, Options};
