@@ -59,7 +59,7 @@ async fn create(
                     let outcome = match ::idem_runtime::__private::execute(
                             attempt.run_limit(),
                             handler(
-                                ::idem_runtime::__private::Lends::lend(&mut attempt),
+                                ::idem_runtime::__private::Lends::lend(attempt.parts().0),
                                 trace,
                                 app,
                                 #[cfg(feature = "audit")]

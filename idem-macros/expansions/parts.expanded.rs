@@ -64,7 +64,7 @@ async fn create(
                                 user,
                                 arg2,
                                 crate::vendored::idem_runtime::__private::Lends::lend(
-                                    &mut attempt,
+                                    attempt.parts().0,
                                 ),
                             ),
                         )

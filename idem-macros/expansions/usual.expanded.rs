@@ -38,7 +38,7 @@ pub async fn create(
                     let outcome = match ::idem_runtime::__private::execute(
                             attempt.run_limit(),
                             handler(
-                                ::idem_runtime::__private::Lends::lend(&mut attempt),
+                                ::idem_runtime::__private::Lends::lend(attempt.parts().0),
                                 tenant,
                                 req,
                             ),

@@ -301,7 +301,7 @@ impl Lowering<'_> {
                 Role::Transaction if self.transaction.is_lent => {
                     let at = ends(&self.transaction.written).0;
                     let p = self.runtime().private(at);
-                    quote_spanned!(site(at)=> #p::Lends::lend(&mut #attempt))
+                    quote_spanned!(site(at)=> #p::Lends::lend(#attempt.parts().0))
                 }
                 // Of any type, and never reached.
                 Role::Transaction | Role::Unfit => {

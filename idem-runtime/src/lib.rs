@@ -107,6 +107,8 @@ mod engine;
 #[cfg(feature = "axum")]
 mod execute;
 #[cfg(feature = "axum")]
+mod execution;
+#[cfg(feature = "axum")]
 mod held;
 #[cfg(feature = "axum")]
 mod in_process;
@@ -133,6 +135,8 @@ pub use idem_macros::{Inert, ScopeValue, idempotent};
 pub use self::axum::{Guard, HasEngine, Received};
 pub use self::builder::Builder;
 pub use self::error::{BuildError, Error};
+#[cfg(feature = "axum")]
+pub use self::execution::Execution;
 pub use self::fingerprint::{Digest, Fingerprint, FingerprintError, Fingerprinter, Payload};
 pub use self::idempotency::Idempotency;
 pub use self::inert::Inert;
