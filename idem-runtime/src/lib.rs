@@ -113,6 +113,8 @@ mod held;
 #[cfg(feature = "axum")]
 mod in_process;
 #[cfg(feature = "axum")]
+mod lent;
+#[cfg(feature = "axum")]
 mod options;
 mod outcome;
 #[cfg(feature = "axum")]
