@@ -51,9 +51,17 @@ pub trait FromPolicyParts<S>: Policy + Sized {
 }
 
 /// Extracts a field of a policy; its rejection is the answer.
+// Boxed as all that an expansion awaits; an `async fn` would report a bound that fails three times over.
 #[doc(hidden)]
-pub async fn extract<T: PolicyField<S>, S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<T, Response> {
-    T::from_request_parts(parts, state).await.map_err(IntoResponse::into_response)
+pub fn extract<'a, T, S>(
+    parts: &'a mut Parts,
+    state: &'a S,
+) -> Pin<Box<dyn Future<Output = Result<T, Response>> + Send + 'a>>
+where
+    T: PolicyField<S> + 'a,
+    S: Send + Sync,
+{
+    Box::pin(async move { T::from_request_parts(parts, state).await.map_err(IntoResponse::into_response) })
 }
 
 /// What the field of a policy can be: an extractor of the request's head.

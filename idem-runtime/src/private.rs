@@ -18,7 +18,7 @@ pub use crate::execute::{Execute, Stop, execute};
 pub use crate::fingerprint::{Fingerprint, Fingerprinter};
 pub use crate::held::Held;
 pub use crate::key::{KeyFormat, Syntax};
-pub use crate::lent::lend;
+pub use crate::lent::{Lent, lend};
 pub use crate::options::{InProgress, Options};
 pub use crate::outcome::{RecordRule, Verdict};
 pub use crate::policy::sealed::Sealed;
