@@ -48,6 +48,7 @@ impl<
     S: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync,
 > ::idem_runtime::__private::FromPolicyParts<S> for Shared<C>
 where
+    ShopId<C>: ::idem_runtime::__private::ScopeValue,
     C: ::idem_runtime::__private::PolicyField<S>,
     ShopId<C>: ::idem_runtime::__private::PolicyField<S>,
     Version: ::idem_runtime::__private::PolicyField<S>,

@@ -37,7 +37,7 @@ async fn create(
             call.received::<Json<Event>>(&event);
         }
         {
-            let Json(event) = event.inner();
+            let Json(event) = event.as_inner();
             call.key(&event.id);
         }
     }

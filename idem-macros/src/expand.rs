@@ -299,7 +299,7 @@ impl Lowering<'_> {
         }
         let statement = describe::named(setter, label, &head.to_token_stream(), steps, *span);
         let argument = match role {
-            Role::Body => quote_spanned!(at=> #name.inner()),
+            Role::Body => quote_spanned!(at=> #name.as_inner()),
             _ => quote_spanned!(at=> &#name),
         };
         Some(quote_spanned!(at=> { let #pat = #argument; #statement }))

@@ -177,6 +177,7 @@ impl Lowering<'_> {
         let [state, parts, from] = ["S", "parts", "state"].map(|name| Ident::new(name, Span::mixed_site()));
         let mut generics = self.generics();
         generics.params.push(syn::parse_quote!(#state: #p::Send + #p::Sync));
+        self.bound_fields(&mut generics);
         let fields = self.fields.unwrap_or_default();
         for Field { ty, .. } in fields {
             let at = site(ends(ty).0);

@@ -12,7 +12,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::answer_from;
-use crate::engine::Run;
+use crate::engine::{Keyed, Run};
+use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::held::Held;
 use crate::idempotency::Inner;
@@ -40,7 +41,7 @@ pub(crate) struct Seen {
 #[doc(hidden)]
 pub struct Call<DB: Store> {
     engine: Arc<Inner<DB>>,
-    rules: Rules,
+    rules: Arc<Rules>,
     seen: Seen,
     fingerprinter: Fingerprinter,
     scope: Result<Scope, ScopeError>,
@@ -65,7 +66,7 @@ impl<DB: Store> Call<DB> {
         } else {
             Fingerprinter::off()
         };
-        Self { engine, rules, seen, fingerprinter, scope: Ok(Scope::new()) }
+        Self { engine, rules: Arc::new(rules), seen, fingerprinter, scope: Ok(Scope::new()) }
     }
 
     /// Adds an argument to the fingerprint.
@@ -126,21 +127,22 @@ impl<DB: Store> Call<DB> {
     async fn try_admit(self) -> Result<Admitted<DB>, Problem> {
         // RFC 9110, 9.2.1: nothing to protect, so nothing is stored.
         if self.seen.method.is_safe() {
-            let held = self.engine.connection().await?;
-            let token = self.engine.tasks.admit();
-            return Ok(Admitted::Run(Run::without_key(self.engine, self.rules, token), held));
+            return self.admit_without_key().await;
         }
         let engine = Arc::clone(&self.engine);
-        let rules = self.rules.clone();
+        let rules = Arc::clone(&self.rules);
         let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
-        let request = self.judge()?;
+        let (request, execution) = self.judge()?;
 
         let claim = match engine.enter(&request).await? {
             Ok(claim) => claim,
             Err(answer) => return Ok(Admitted::Done(answer)),
         };
         match engine.connection().await {
-            Ok(held) => Ok(Admitted::Run(Run::with_key(engine, rules, token, request, claim), held)),
+            Ok(held) => {
+                let keyed = Some(Keyed { request, claim });
+                Ok(Admitted::Run(Run { engine, rules, keyed, execution, token: Some(token) }, held))
+            }
             Err(problem) => {
                 claim.over(Attempt::Failed(problem));
                 Err(problem)
@@ -148,8 +150,17 @@ impl<DB: Store> Call<DB> {
         }
     }
 
+    /// In a plain transaction, nothing reserved and nothing stored.
+    async fn admit_without_key(self) -> Result<Admitted<DB>, Problem> {
+        let Self { engine, rules, scope, .. } = self;
+        let held = engine.connection().await?;
+        let token = engine.tasks.admit();
+        let execution = Box::new(Execution::new(scope.unwrap_or_default(), None));
+        Ok(Admitted::Run(Run { engine, rules, keyed: None, execution, token }, held))
+    }
+
     /// The key, the scope, the fingerprint, in the order in which a client can do something about them.
-    fn judge(self) -> Result<KeyRequest, Problem> {
+    fn judge(self) -> Result<(KeyRequest, Box<Execution>), Problem> {
         let key = self.seen.key.map_err(Problem::KeyInvalid)?.ok_or(Problem::KeyMissing)?;
         let scope = self.scope.map_err(|error| {
             tracing::error!(%error, route = self.seen.route, "the scope of a request cannot be resolved");
@@ -163,11 +174,12 @@ impl<DB: Store> Call<DB> {
             tracing::error!(%error, route = self.seen.route, "a request cannot be fingerprinted");
             Problem::FingerprintFailed
         })?;
-        Ok(KeyRequest {
-            address: Address::new(&self.engine.settings.table, &scope, key),
+        let request = KeyRequest {
+            address: Address::new(&self.engine.settings.table, &scope, key.clone()),
             fingerprint,
             ttl_secs: self.rules.ttl_secs,
-        })
+        };
+        Ok((request, Box::new(Execution::new(scope, Some(key)))))
     }
 }
 
@@ -185,7 +197,9 @@ impl<DB: Store> Inner<DB> {
                 .await
                 .map_err(|_elapsed| Problem::StoreUnavailable)?;
             match phase {
-                Phase::Running(first) if first.agrees_with(&request.fingerprint) => return Err(Problem::InProgress),
+                Phase::Running(first) if first.agrees_with(&request.fingerprint) => {
+                    return Err(Problem::InProgress);
+                }
                 Phase::Running(_) => return Err(Problem::KeyReused),
                 Phase::Over(Attempt::Found(found)) => {
                     return answer_from(&found, &request.fingerprint).map(Err);

@@ -23,6 +23,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::ending::{Condition, Ended, Ending, roll_back};
 use crate::execute::Stop;
+use crate::execution::Execution;
 use crate::held::Held;
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
@@ -58,9 +59,10 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 #[doc(hidden)]
 pub struct Run<DB: Store> {
     pub(crate) engine: Arc<Inner<DB>>,
-    pub(crate) rules: Rules,
+    pub(crate) rules: Arc<Rules>,
     /// `None` for a request without a key: it runs in a plain transaction and nothing is stored.
     pub(crate) keyed: Option<Keyed>,
+    pub(crate) execution: Box<Execution>,
     pub(crate) token: Option<TaskTrackerToken>,
 }
 
@@ -80,20 +82,6 @@ pub enum Reserved<'h, DB: Store> {
 }
 
 impl<DB: Store> Run<DB> {
-    pub(crate) fn with_key(
-        engine: Arc<Inner<DB>>,
-        rules: Rules,
-        token: TaskTrackerToken,
-        request: KeyRequest,
-        claim: Claim,
-    ) -> Self {
-        Self { engine, rules, keyed: Some(Keyed { request, claim }), token: Some(token) }
-    }
-
-    pub(crate) fn without_key(engine: Arc<Inner<DB>>, rules: Rules, token: Option<TaskTrackerToken>) -> Self {
-        Self { engine, rules, keyed: None, token }
-    }
-
     /// Where the run's task is spawned.
     #[must_use]
     pub fn tasks(&self) -> Detach<DB> {
@@ -124,6 +112,7 @@ impl<DB: Store> Run<DB> {
     }
 
     pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition, lock: Option<DB::Lock>) -> Ended<DB> {
+        // What was queued for after COMMIT is dropped with the run, unless it has begun.
         let Self { engine, keyed, .. } = self;
         Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock }
     }
@@ -166,33 +155,33 @@ pub struct Attempt<'h, DB: Store> {
     pub(crate) deadline: Instant,
 }
 
-/// A database whose attempts lend the handler an `A`.
+/// A database whose transactions lend the handler an `A`.
 ///
-/// The database's trait, and not the attempt's: where the handler's type is no transaction there is no database
+/// The database's trait, and not the transaction's: where the handler's type is no transaction there is no database
 /// either, and rustc has nothing to add to what [`Tx`](crate::tx::Tx) says.
 #[doc(hidden)]
 pub trait Lends<'h, A>: Store {
     /// The transaction, or the connection inside it.
-    fn lend<'a>(attempt: &'a mut Attempt<'h, Self>) -> &'a mut A;
+    fn lend<'a>(tx: &'a mut Transaction<'h, Self>) -> &'a mut A;
 }
 
 impl<'h, DB: Store> Lends<'h, Transaction<'h, DB>> for DB {
-    fn lend<'a>(attempt: &'a mut Attempt<'h, DB>) -> &'a mut Transaction<'h, DB> {
-        &mut attempt.tx
+    fn lend<'a>(tx: &'a mut Transaction<'h, DB>) -> &'a mut Transaction<'h, DB> {
+        tx
     }
 }
 
 #[cfg(feature = "postgres")]
 impl<'h> Lends<'h, sqlx::PgConnection> for sqlx::Postgres {
-    fn lend<'a>(attempt: &'a mut Attempt<'h, Self>) -> &'a mut sqlx::PgConnection {
-        &mut attempt.tx
+    fn lend<'a>(tx: &'a mut Transaction<'h, Self>) -> &'a mut sqlx::PgConnection {
+        tx
     }
 }
 
 #[cfg(feature = "sqlite")]
 impl<'h> Lends<'h, sqlx::SqliteConnection> for sqlx::Sqlite {
-    fn lend<'a>(attempt: &'a mut Attempt<'h, Self>) -> &'a mut sqlx::SqliteConnection {
-        &mut attempt.tx
+    fn lend<'a>(tx: &'a mut Transaction<'h, Self>) -> &'a mut sqlx::SqliteConnection {
+        tx
     }
 }
 
@@ -237,6 +226,11 @@ impl<'h, DB: Store> Attempt<'h, DB> {
     #[must_use]
     pub fn run_limit(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// What the handler is lent: the transaction, and what it may know of the run.
+    pub fn parts(&mut self) -> (&mut Transaction<'h, DB>, &Execution) {
+        (&mut self.tx, &self.run.execution)
     }
 
     /// RECORD: decides what becomes of the writes and of the answer, and writes a lasting answer into the key row.
@@ -297,7 +291,8 @@ pub struct Commit<'h, DB: Store> {
 }
 
 impl<'h, DB: Store> Commit<'h, DB> {
-    /// FINALIZE: commits. The answer leaves only once the database has acknowledged it.
+    /// FINALIZE: commits. The answer leaves only once the database has acknowledged it, and only then does what the
+    /// handler queued begin.
     ///
     /// # Cancel safety
     /// Not cancel safe: dropped, the COMMIT may have been sent.
@@ -309,7 +304,10 @@ impl<'h, DB: Store> Commit<'h, DB> {
             // Not `tx.commit()`, which would drop the transaction with the error.
             let committed = within(DB::TransactionManager::commit(&mut tx)).await;
             match committed {
-                Ok(()) => run.ended(Ending::Answer(response), Condition::Clean, None),
+                Ok(()) => {
+                    run.execution.committed(&run.engine.tasks);
+                    run.ended(Ending::Answer(response), Condition::Clean, None)
+                }
                 Err(error) => {
                     tracing::error!(%error, "a run cannot be committed");
                     // A server sends the error before it releases the locks; its word on the ROLLBACK comes after, so

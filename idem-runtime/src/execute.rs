@@ -34,7 +34,15 @@ impl fmt::Debug for Stop {
 /// Dropped, it drops `work`.
 #[doc(hidden)]
 pub fn execute<F: Future>(limit: Duration, work: F) -> Execute<F> {
-    Execute { work: Some(Box::pin(work)), limit: Box::pin(tokio::time::sleep(limit)) }
+    Execute { work: Some(Box::pin(work)), limit: Some(Box::pin(tokio::time::sleep(limit))) }
+}
+
+/// Runs `work` to its end, however long that takes.
+///
+/// # Cancel safety
+/// Dropped, it drops `work`.
+pub(crate) fn execute_unlimited<F: Future>(work: F) -> Execute<F> {
+    Execute { work: Some(Box::pin(work)), limit: None }
 }
 
 /// The future of [`execute`].
@@ -42,7 +50,7 @@ pub fn execute<F: Future>(limit: Duration, work: F) -> Execute<F> {
 pub struct Execute<F> {
     /// `None` once it has ended.
     work: Option<Pin<Box<F>>>,
-    limit: Pin<Box<Sleep>>,
+    limit: Option<Pin<Box<Sleep>>>,
 }
 
 impl<F: Future> Future for Execute<F> {
@@ -56,7 +64,8 @@ impl<F: Future> Future for Execute<F> {
             Err(panic) => Err(Stop::Panicked(panic)),
             Ok(Poll::Ready(value)) => Ok(value),
             Ok(Poll::Pending) => {
-                ready!(this.limit.as_mut().poll(context));
+                let Some(limit) = &mut this.limit else { return Poll::Pending };
+                ready!(limit.as_mut().poll(context));
                 Err(Stop::OverLimit)
             }
         };

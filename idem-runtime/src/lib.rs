@@ -107,9 +107,13 @@ mod engine;
 #[cfg(feature = "axum")]
 mod execute;
 #[cfg(feature = "axum")]
+mod execution;
+#[cfg(feature = "axum")]
 mod held;
 #[cfg(feature = "axum")]
 mod in_process;
+#[cfg(feature = "axum")]
+mod lent;
 #[cfg(feature = "axum")]
 mod options;
 mod outcome;
@@ -127,12 +131,14 @@ mod reserving;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use idem_macros::{Inert, ScopeValue, idempotent};
+pub use idem_macros::{Inert, Policy, ScopeValue, idempotent};
 
 #[cfg(feature = "axum")]
-pub use self::axum::{Guard, HasEngine};
+pub use self::axum::{Guard, HasEngine, Received};
 pub use self::builder::Builder;
 pub use self::error::{BuildError, Error};
+#[cfg(feature = "axum")]
+pub use self::execution::Execution;
 pub use self::fingerprint::{Digest, Fingerprint, FingerprintError, Fingerprinter, Payload};
 pub use self::idempotency::Idempotency;
 pub use self::inert::Inert;

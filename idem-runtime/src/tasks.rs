@@ -1,5 +1,6 @@
 //! The tasks that do the work from BEGIN to COMMIT.
 
+use std::any::Any;
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::Instrument as _;
 use tracing::instrument::WithSubscriber as _;
 
+use crate::execute::{Stop, execute_unlimited};
 use crate::held::END_LIMIT;
 
 /// The running tasks of one engine.
@@ -61,6 +63,26 @@ impl Tasks {
         }
     }
 
+    /// Has `work` done in a task of its own that a drain waits for. A panic of it is logged.
+    pub(crate) fn spawn<F>(&self, work: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let work = self.0.stop.clone().run_until_cancelled_owned(execute_unlimited(work));
+        let logged = async {
+            match work.await {
+                Some(Ok(())) => {}
+                Some(Err(Stop::Panicked(panic))) => {
+                    tracing::error!(panic = text_of(&*panic), "work after COMMIT panicked");
+                }
+                Some(Err(Stop::OverLimit)) | None => {
+                    tracing::warn!("work after COMMIT was dropped by a drain");
+                }
+            }
+        };
+        self.0.tracker.spawn(logged.in_current_span().with_current_subscriber());
+    }
+
     /// Refuses new requests, waits up to `limit` for the running ones and drops the rest. Gives the number dropped.
     pub(crate) async fn drain(&self, limit: Duration) -> usize {
         self.0.is_draining.store(true, Ordering::SeqCst);
@@ -74,6 +96,12 @@ impl Tasks {
         drop(tokio::time::timeout(END_LIMIT, self.0.tracker.wait()).await);
         dropped
     }
+}
+
+/// What a panic says, if it says it in text.
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
 }
 
 #[cfg(test)]

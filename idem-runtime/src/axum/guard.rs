@@ -12,8 +12,8 @@ use crate::admission::{Call, Seen};
 use crate::idempotency::Idempotency;
 use crate::key::IdempotencyKey;
 use crate::options::Options;
-use crate::problem::{DEFAULT_PROBLEM_BASE, Problem};
 use crate::policy::{FromPolicyParts, NoPolicy, Policy};
+use crate::problem::{DEFAULT_PROBLEM_BASE, Problem};
 use crate::store::Store;
 
 /// What `#[idempotent]` puts in place of the transaction: it sees the request's key, method, route and path before

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, response};
 
 pub(crate) use codec::DecodeError;
-pub(crate) use headers::{ReplayHeaders, replayable};
 pub use headers::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS};
+pub(crate) use headers::{ReplayHeaders, replayable};
 
 /// An answer as it is kept in its key row: status, chosen headers, and the body byte for byte.
 ///

@@ -215,6 +215,25 @@ impl Scope {
         put_prefixed(&mut hash, key.as_str().as_bytes());
         first_bytes(hash)
     }
+
+    /// The key that a service further down is given: [`Execution::downstream_key`](crate::Execution::downstream_key).
+    ///
+    /// Without the labels, so that an argument which is renamed does not make a second charge of a retry.
+    #[cfg(feature = "axum")]
+    pub(crate) fn downstream_key(&self, key: &IdempotencyKey, step: &str) -> String {
+        let mut hash = Sha256::new_with_prefix("idk1");
+        for (_, value) in &self.parts {
+            put_prefixed(&mut hash, value.as_bytes());
+        }
+        put_prefixed(&mut hash, key.as_str().as_bytes());
+        put_prefixed(&mut hash, step.as_bytes());
+        let mut text = String::with_capacity(64);
+        for byte in hash.finalize() {
+            // Writing to a `String` never fails.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
 }
 
 /// The advisory lock of the key row `id` of the qualified table name `table`: the first 8 bytes of SHA-256

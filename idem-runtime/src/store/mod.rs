@@ -281,7 +281,8 @@ impl KeyRow {
     pub(crate) fn is_of(&self, fingerprint: &Digest) -> bool {
         let stored = <[u8; 32]>::try_from(self.fingerprint.as_slice()).ok().map(Digest::from);
         stored.is_some_and(|stored| {
-            (self.fingerprint_version == FORMAT_VERSION || fingerprint.is_off()) && stored.agrees_with(fingerprint)
+            (self.fingerprint_version == FORMAT_VERSION || fingerprint.is_off())
+                && stored.agrees_with(fingerprint)
         })
     }
 }
