@@ -14,6 +14,10 @@ use crate::store::{Isolation, Settings, Store, Table};
 /// Longest time that a setting may name. PostgreSQL's own time-outs end at 24.8 days.
 const LONGEST: Duration = Duration::from_hours(24);
 
+/// The largest answer that may be stored, in bytes: 512 MiB. A value in PostgreSQL has 1 GiB at most, and where a client
+/// reads it as text it has two characters for each byte.
+pub(crate) const LARGEST_RESPONSE: usize = 512 << 20;
+
 /// Settles how an [`Idempotency`] works. Made by [`Idempotency::builder`]; does no I/O.
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
@@ -117,8 +121,8 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
-    /// Largest body of an answer that is stored, in bytes; 1 048 576 (1 MiB) if not given. A larger one is a 500, and
-    /// the run is rolled back.
+    /// Largest body of an answer that is stored, 1 to 536 870 912 bytes (512 MiB); 1 048 576 (1 MiB) if not given. A
+    /// larger one is a 500, and the run is rolled back.
     pub fn max_response(mut self, bytes: usize) -> Self {
         self.defaults.max_response = bytes;
         self
@@ -193,6 +197,9 @@ impl<DB: Store> Builder<DB> {
         {
             return Err(BuildError::ReplayHeader(name.clone()));
         }
+        if !(1..=LARGEST_RESPONSE).contains(&self.defaults.max_response) {
+            return Err(BuildError::MaxResponse);
+        }
         if ![400, 409, 422].contains(&self.defaults.mismatch.as_u16()) {
             return Err(BuildError::Mismatch(self.defaults.mismatch));
         }
@@ -202,8 +209,6 @@ impl<DB: Store> Builder<DB> {
         }
         let settings = Settings {
             table,
-            isolation: self.defaults.isolation,
-            run_limit: self.defaults.run_limit,
             advisory_locks: self.advisory_locks,
             xmin_check: self.xmin_check,
         };
