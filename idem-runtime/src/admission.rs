@@ -131,6 +131,15 @@ impl<DB: Store> Call<DB> {
         if self.seen.method.is_safe() {
             return self.admit_without_key().await;
         }
+        if !self.engine.http.is_enabled {
+            if !matches!(self.seen.key, Ok(None)) {
+                tracing::warn!(
+                    route = self.seen.route,
+                    "a request with an idempotency key is not protected: the engine is off"
+                );
+            }
+            return self.admit_without_key().await;
+        }
         let Some(key) = self.take_key()? else { return self.admit_without_key().await };
         let token = self.engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let engine = Arc::clone(&self.engine);
