@@ -214,8 +214,8 @@ impl Lowering<'_> {
     fn work(&self) -> TokenStream {
         let p = self.runtime().private(Span::mixed_site());
         let [run, held, attempt, tx, lent, handler, limit, outcome, ended, value, verdict, stop, commit] = [
-            "run", "held", "attempt", "tx", "lent", "handler", "limit", "outcome", "ended", "value", "verdict",
-            "stop", "commit",
+            "run", "held", "attempt", "tx", "lent", "handler", "limit", "outcome", "ended", "value",
+            "verdict", "stop", "commit",
         ]
         .map(local);
         let written = self.handler();
