@@ -46,7 +46,7 @@ async fn create(
         call.scope("_shop", value);
     }
     call.endpoint();
-    let (run, mut held) = match call.admit().await {
+    let (mut run, mut held) = match call.admit().await {
         crate::vendored::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         crate::vendored::idem_runtime::__private::Admitted::Done(response) => {
             return response;
@@ -54,55 +54,75 @@ async fn create(
     };
     run.tasks()
         .detach(async move {
-            let ended = match run.reserve(&mut held).await {
-                crate::vendored::idem_runtime::__private::Reserved::Run(mut attempt) => {
-                    let handler = create;
-                    let outcome = match crate::vendored::idem_runtime::__private::execute(
-                            attempt.run_limit(),
-                            handler(
-                                claims,
-                                user,
-                                arg2,
-                                crate::vendored::idem_runtime::__private::Lends::lend(
-                                    attempt.parts().0,
+            let ended = {
+                let reserved = loop {
+                    match run.reserve(&mut held).await {
+                        crate::vendored::idem_runtime::__private::ControlFlow::Break(
+                            reserved,
+                        ) => break reserved,
+                        crate::vendored::idem_runtime::__private::ControlFlow::Continue(
+                            again,
+                        ) => run = again,
+                    }
+                };
+                match reserved {
+                    crate::vendored::idem_runtime::__private::Reserved::Run(
+                        mut attempt,
+                    ) => {
+                        let handler = create;
+                        let outcome = match crate::vendored::idem_runtime::__private::execute(
+                                attempt.run_limit(),
+                                handler(
+                                    claims,
+                                    user,
+                                    arg2,
+                                    crate::vendored::idem_runtime::__private::Lends::lend(
+                                        attempt.parts().0,
+                                    ),
                                 ),
-                            ),
-                        )
-                        .await
-                    {
-                        crate::vendored::idem_runtime::__private::Result::Ok(value) => {
-                            let verdict = {
-                                #[allow(unused_imports)]
-                                use crate::vendored::idem_runtime::__private::{
-                                    AtTransient as _, AtError as _, AtAnyhow as _,
-                                    AtResult as _, AtAny as _,
-                                };
-                                (&&&&&crate::vendored::idem_runtime::__private::Look(
-                                    &value,
-                                ))
-                                    .look()
-                            };
-                            crate::vendored::idem_runtime::__private::outcome(
-                                verdict,
+                            )
+                            .await
+                        {
+                            crate::vendored::idem_runtime::__private::Result::Ok(
                                 value,
-                            )
-                        }
-                        crate::vendored::idem_runtime::__private::Result::Err(stop) => {
-                            crate::vendored::idem_runtime::__private::Outcome::stopped(
+                            ) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use crate::vendored::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&crate::vendored::idem_runtime::__private::Look(
+                                        &value,
+                                    ))
+                                        .look()
+                                };
+                                crate::vendored::idem_runtime::__private::outcome(
+                                    verdict,
+                                    value,
+                                )
+                            }
+                            crate::vendored::idem_runtime::__private::Result::Err(
                                 stop,
-                            )
+                            ) => {
+                                crate::vendored::idem_runtime::__private::Outcome::stopped(
+                                    stop,
+                                )
+                            }
+                        };
+                        match attempt.record(outcome).await {
+                            crate::vendored::idem_runtime::__private::Recorded::Commit(
+                                commit,
+                            ) => commit.finalize().await,
+                            crate::vendored::idem_runtime::__private::Recorded::Ended(
+                                ended,
+                            ) => ended,
                         }
-                    };
-                    match attempt.record(outcome).await {
-                        crate::vendored::idem_runtime::__private::Recorded::Commit(
-                            commit,
-                        ) => commit.finalize().await,
-                        crate::vendored::idem_runtime::__private::Recorded::Ended(
-                            ended,
-                        ) => ended,
+                    }
+                    crate::vendored::idem_runtime::__private::Reserved::Ended(ended) => {
+                        ended
                     }
                 }
-                crate::vendored::idem_runtime::__private::Reserved::Ended(ended) => ended,
             };
             ended.answer(held).await
         })

@@ -138,9 +138,11 @@ impl Lowering<'_> {
             stop,
             response,
             commit,
+            reserved,
+            again,
         ] = [
             "guard", "call", "run", "held", "attempt", "handler", "outcome", "ended", "value", "verdict",
-            "stop", "response", "commit",
+            "stop", "response", "commit", "reserved", "again",
         ]
         .map(local);
 
@@ -153,26 +155,34 @@ impl Lowering<'_> {
         // "not Send" is said of the function.
         let at = site(sig.ident.span());
         let work = quote! {{
-            let #ended = match #run.reserve(&mut #held).await {
-                #p::Reserved::Run(mut #attempt) => {
-                    let #handler = #written;
-                    let #outcome = match #p::execute(#attempt.run_limit(), #handler(#passed)).await {
-                        #p::Result::Ok(#value) => {
-                            let #verdict = {
-                                #[allow(unused_imports)]
-                                use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                                (&&&&&#p::Look(&#value)).look()
-                            };
-                            #answer
-                        }
-                        #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
-                    };
-                    match #attempt.record(#outcome).await {
-                        #p::Recorded::Commit(#commit) => #commit.finalize().await,
-                        #p::Recorded::Ended(#ended) => #ended,
+            let #ended = {
+                let #reserved = loop {
+                    match #run.reserve(&mut #held).await {
+                        #p::ControlFlow::Break(#reserved) => break #reserved,
+                        #p::ControlFlow::Continue(#again) => #run = #again,
                     }
+                };
+                match #reserved {
+                    #p::Reserved::Run(mut #attempt) => {
+                        let #handler = #written;
+                        let #outcome = match #p::execute(#attempt.run_limit(), #handler(#passed)).await {
+                            #p::Result::Ok(#value) => {
+                                let #verdict = {
+                                    #[allow(unused_imports)]
+                                    use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                                    (&&&&&#p::Look(&#value)).look()
+                                };
+                                #answer
+                            }
+                            #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
+                        };
+                        match #attempt.record(#outcome).await {
+                            #p::Recorded::Commit(#commit) => #commit.finalize().await,
+                            #p::Recorded::Ended(#ended) => #ended,
+                        }
+                    }
+                    #p::Reserved::Ended(#ended) => #ended,
                 }
-                #p::Reserved::Ended(#ended) => #ended,
             };
             #ended.answer(#held).await
         }};
@@ -182,7 +192,7 @@ impl Lowering<'_> {
             let (mut #call, _) = #guard.call(const { #options });
             #(#fingerprints)*
             #(#scope)*
-            let (#run, mut #held) = match #call.admit().await {
+            let (mut #run, mut #held) = match #call.admit().await {
                 #p::Admitted::Run(#run, #held) => (#run, #held),
                 #p::Admitted::Done(#response) => return #response,
             };
