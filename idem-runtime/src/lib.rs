@@ -125,6 +125,10 @@ mod recording;
 mod replay;
 #[cfg(feature = "axum")]
 mod reserving;
+#[cfg(feature = "axum")]
+mod turn;
+#[cfg(feature = "axum")]
+mod waiting;
 
 #[cfg(feature = "axum")]
 #[doc(hidden)]
