@@ -28,25 +28,28 @@ async fn create(
     }
     let (mut call, _) = guard.call(const { ::idem_runtime::__private::Options::NONE });
     {
-        ::idem_runtime::__private::Door::of(&trace).skipped();
+        let call = &mut call;
+        {
+            ::idem_runtime::__private::Door::of(&trace).skipped();
+        }
+        #[cfg(feature = "audit")]
+        {
+            call.fingerprint::<Extension<Audit>>(&audit);
+        }
+        {
+            call.fingerprint::<HeaderMap>(&arg4);
+        }
+        {
+            call.fingerprint::<Session>(&arg5);
+        }
+        {
+            call.fingerprint::<Create>(&arg6);
+        }
+        {
+            call.fingerprint::<Json<Order>>(&arg7);
+        }
+        call.endpoint();
     }
-    #[cfg(feature = "audit")]
-    {
-        call.fingerprint::<Extension<Audit>>(&audit);
-    }
-    {
-        call.fingerprint::<HeaderMap>(&arg4);
-    }
-    {
-        call.fingerprint::<Session>(&arg5);
-    }
-    {
-        call.fingerprint::<Create>(&arg6);
-    }
-    {
-        call.fingerprint::<Json<Order>>(&arg7);
-    }
-    call.endpoint();
     let (run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
@@ -56,35 +59,41 @@ async fn create(
             let ended = match run.reserve(&mut held).await {
                 ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                     let handler = create;
-                    let outcome = match ::idem_runtime::__private::execute(
-                            attempt.run_limit(),
-                            handler(
-                                ::idem_runtime::__private::Lends::lend(attempt.parts().0),
-                                trace,
-                                app,
-                                #[cfg(feature = "audit")]
-                                audit,
-                                arg4,
-                                arg5,
-                                arg6,
-                                arg7,
-                            ),
-                        )
-                        .await
-                    {
-                        ::idem_runtime::__private::Result::Ok(value) => {
-                            let verdict = {
-                                #[allow(unused_imports)]
-                                use ::idem_runtime::__private::{
-                                    AtTransient as _, AtError as _, AtAnyhow as _,
-                                    AtResult as _, AtAny as _,
+                    let limit = attempt.run_limit();
+                    let outcome = {
+                        let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                            &mut attempt,
+                        );
+                        match ::idem_runtime::__private::execute(
+                                limit,
+                                handler(
+                                    ::idem_runtime::__private::Lends::lend(tx),
+                                    trace,
+                                    app,
+                                    #[cfg(feature = "audit")]
+                                    audit,
+                                    arg4,
+                                    arg5,
+                                    arg6,
+                                    arg7,
+                                ),
+                            )
+                            .await
+                        {
+                            ::idem_runtime::__private::Result::Ok(value) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use ::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
                                 };
-                                (&&&&&::idem_runtime::__private::Look(&value)).look()
-                            };
-                            ::idem_runtime::__private::outcome(verdict, value)
-                        }
-                        ::idem_runtime::__private::Result::Err(stop) => {
-                            ::idem_runtime::__private::Outcome::stopped(stop)
+                                ::idem_runtime::__private::outcome(verdict, value)
+                            }
+                            ::idem_runtime::__private::Result::Err(stop) => {
+                                ::idem_runtime::__private::Outcome::stopped(stop)
+                            }
                         }
                     };
                     match attempt.record(outcome).await {

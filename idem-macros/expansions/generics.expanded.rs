@@ -33,12 +33,15 @@ where
                 .record(::idem_runtime::__private::RecordRule::Success)
         });
     {
-        call.fingerprint::<Query<U>>(&filter);
+        let call = &mut call;
+        {
+            call.fingerprint::<Query<U>>(&filter);
+        }
+        {
+            call.fingerprint::<Json<Many<Cow<'static, str>, T, V, N>>>(&list);
+        }
+        call.global();
     }
-    {
-        call.fingerprint::<Json<Many<Cow<'static, str>, T, V, N>>>(&list);
-    }
-    call.global();
     let (run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
@@ -48,31 +51,37 @@ where
             let ended = match run.reserve(&mut held).await {
                 ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                     let handler = create::<T, U, V, N>;
-                    let outcome = match ::idem_runtime::__private::execute(
-                            attempt.run_limit(),
-                            handler(
-                                ::idem_runtime::__private::Lends::lend(attempt.parts().0),
-                                filter,
-                                list,
-                            ),
-                        )
-                        .await
-                    {
-                        ::idem_runtime::__private::Result::Ok(value) => {
-                            let verdict = {
-                                #[allow(unused_imports)]
-                                use ::idem_runtime::__private::{
-                                    AtTransient as _, AtError as _, AtAnyhow as _,
-                                    AtResult as _, AtAny as _,
+                    let limit = attempt.run_limit();
+                    let outcome = {
+                        let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                            &mut attempt,
+                        );
+                        match ::idem_runtime::__private::execute(
+                                limit,
+                                handler(
+                                    ::idem_runtime::__private::Lends::lend(tx),
+                                    filter,
+                                    list,
+                                ),
+                            )
+                            .await
+                        {
+                            ::idem_runtime::__private::Result::Ok(value) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use ::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
                                 };
-                                (&&&&&::idem_runtime::__private::Look(&value)).look()
-                            };
-                            ::idem_runtime::__private::outcome::<
-                                Result<Json<Cow<'_, str>>, AppError>,
-                            >(verdict, value)
-                        }
-                        ::idem_runtime::__private::Result::Err(stop) => {
-                            ::idem_runtime::__private::Outcome::stopped(stop)
+                                ::idem_runtime::__private::outcome::<
+                                    Result<Json<Cow<'_, str>>, AppError>,
+                                >(verdict, value)
+                            }
+                            ::idem_runtime::__private::Result::Err(stop) => {
+                                ::idem_runtime::__private::Outcome::stopped(stop)
+                            }
                         }
                     };
                     match attempt.record(outcome).await {

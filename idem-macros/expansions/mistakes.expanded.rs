@@ -5,7 +5,7 @@
     "`decide` is not a value of `record`\n= help: a value with a similar name exists: `decided`"
 }
 ::core::compile_error! {
-    "unknown option `expires`\n= help: the options are `scope`, `ttl`, `record`, `allow`, `crate`"
+    "unknown option `expires`\n= help: the options are `scope`, `ttl`, `policy`, `key`, `required`, `in_progress`, `record`, `endpoint`, `inner`, `allow`, `crate`"
 }
 ::core::compile_error! {
     "an `#[idempotent]` handler is an `async fn`\n= help: write `async fn create`"
@@ -15,9 +15,6 @@
 }
 ::core::compile_error! {
     "the transaction is lent to the handler, not given\n= help: take it by `&mut`; it commits when the handler succeeds and rolls back when it fails"
-}
-::core::compile_error! {
-    "an extractor is taken by value\n= help: remove the `&`"
 }
 ::core::compile_error! {
     "`Multipart` is a stream, which cannot be compared with a retry's\n= help: upload first, and take the upload's id or digest here"
@@ -45,9 +42,12 @@ async fn create(
     ) -> Result<Sse<Events>, AppError> {
         body()
     }
-    let (mut call, _) = guard
-        .call(const { ::idem_runtime::__private::Options::NONE.ttl(86400u64) });
-    call.endpoint();
+    let (mut call, policy) = guard
+        .call(const { ::idem_runtime::__private::Options::NONE });
+    {
+        let call = &mut call;
+        call.endpoint();
+    }
     let (run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
@@ -57,37 +57,41 @@ async fn create(
             let ended = match run.reserve(&mut held).await {
                 ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                     let handler = create;
-                    let outcome = match ::idem_runtime::__private::execute(
-                            attempt.run_limit(),
-                            handler(
-                                ::core::option::Option::unwrap(
-                                    ::core::option::Option::None,
+                    let limit = attempt.run_limit();
+                    let outcome = {
+                        let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
+                            &mut attempt,
+                        );
+                        match ::idem_runtime::__private::execute(
+                                limit,
+                                handler(
+                                    ::core::option::Option::unwrap(
+                                        ::core::option::Option::None,
+                                    ),
+                                    tenant,
+                                    ::idem_runtime::__private::lend::<Config, _>(lent, &policy),
+                                    upload,
                                 ),
-                                tenant,
-                                ::core::option::Option::unwrap(
-                                    ::core::option::Option::None,
-                                ),
-                                upload,
-                            ),
-                        )
-                        .await
-                    {
-                        ::idem_runtime::__private::Result::Ok(value) => {
-                            let verdict = {
-                                #[allow(unused_imports)]
-                                use ::idem_runtime::__private::{
-                                    AtTransient as _, AtError as _, AtAnyhow as _,
-                                    AtResult as _, AtAny as _,
+                            )
+                            .await
+                        {
+                            ::idem_runtime::__private::Result::Ok(value) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use ::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
                                 };
-                                (&&&&&::idem_runtime::__private::Look(&value)).look()
-                            };
-                            {
-                                ::core::mem::drop(value);
-                                ::idem_runtime::__private::outcome(verdict, ())
+                                {
+                                    ::core::mem::drop(value);
+                                    ::idem_runtime::__private::outcome(verdict, ())
+                                }
                             }
-                        }
-                        ::idem_runtime::__private::Result::Err(stop) => {
-                            ::idem_runtime::__private::Outcome::stopped(stop)
+                            ::idem_runtime::__private::Result::Err(stop) => {
+                                ::idem_runtime::__private::Outcome::stopped(stop)
+                            }
                         }
                     };
                     match attempt.record(outcome).await {

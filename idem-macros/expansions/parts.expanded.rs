@@ -24,28 +24,31 @@ async fn create(
     let (mut call, _) = guard
         .call(const {
             crate::vendored::idem_runtime::__private::Options::NONE
-                .ttl(3600u64)
                 .record(crate::vendored::idem_runtime::__private::RecordRule::All)
+                .ttl(3600u64)
         });
     {
-        call.fingerprint::<Extension<User>>(&user);
+        let call = &mut call;
+        {
+            call.fingerprint::<Extension<User>>(&user);
+        }
+        {
+            call.fingerprint::<Path<(u64, String)>>(&arg2);
+        }
+        {
+            let claims = &claims;
+            call.scope("account", &claims.account_id());
+        }
+        {
+            let Extension(user) = &user;
+            call.scope("region", &user.0.region);
+        }
+        {
+            let Path((_, value)) = &arg2;
+            call.scope("_shop", value);
+        }
+        call.endpoint();
     }
-    {
-        call.fingerprint::<Path<(u64, String)>>(&arg2);
-    }
-    {
-        let claims = &claims;
-        call.scope("account", &claims.account_id());
-    }
-    {
-        let Extension(user) = &user;
-        call.scope("region", &user.0.region);
-    }
-    {
-        let Path((_, value)) = &arg2;
-        call.scope("_shop", value);
-    }
-    call.endpoint();
     let (run, mut held) = match call.admit().await {
         crate::vendored::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         crate::vendored::idem_runtime::__private::Admitted::Done(response) => {
@@ -57,40 +60,48 @@ async fn create(
             let ended = match run.reserve(&mut held).await {
                 crate::vendored::idem_runtime::__private::Reserved::Run(mut attempt) => {
                     let handler = create;
-                    let outcome = match crate::vendored::idem_runtime::__private::execute(
-                            attempt.run_limit(),
-                            handler(
-                                claims,
-                                user,
-                                arg2,
-                                crate::vendored::idem_runtime::__private::Lends::lend(
-                                    attempt.parts().0,
+                    let limit = attempt.run_limit();
+                    let outcome = {
+                        let (tx, _) = crate::vendored::idem_runtime::__private::Attempt::parts(
+                            &mut attempt,
+                        );
+                        match crate::vendored::idem_runtime::__private::execute(
+                                limit,
+                                handler(
+                                    claims,
+                                    user,
+                                    arg2,
+                                    crate::vendored::idem_runtime::__private::Lends::lend(tx),
                                 ),
-                            ),
-                        )
-                        .await
-                    {
-                        crate::vendored::idem_runtime::__private::Result::Ok(value) => {
-                            let verdict = {
-                                #[allow(unused_imports)]
-                                use crate::vendored::idem_runtime::__private::{
-                                    AtTransient as _, AtError as _, AtAnyhow as _,
-                                    AtResult as _, AtAny as _,
-                                };
-                                (&&&&&crate::vendored::idem_runtime::__private::Look(
-                                    &value,
-                                ))
-                                    .look()
-                            };
-                            crate::vendored::idem_runtime::__private::outcome(
-                                verdict,
+                            )
+                            .await
+                        {
+                            crate::vendored::idem_runtime::__private::Result::Ok(
                                 value,
-                            )
-                        }
-                        crate::vendored::idem_runtime::__private::Result::Err(stop) => {
-                            crate::vendored::idem_runtime::__private::Outcome::stopped(
+                            ) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use crate::vendored::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&crate::vendored::idem_runtime::__private::Look(
+                                        &value,
+                                    ))
+                                        .look()
+                                };
+                                crate::vendored::idem_runtime::__private::outcome(
+                                    verdict,
+                                    value,
+                                )
+                            }
+                            crate::vendored::idem_runtime::__private::Result::Err(
                                 stop,
-                            )
+                            ) => {
+                                crate::vendored::idem_runtime::__private::Outcome::stopped(
+                                    stop,
+                                )
+                            }
                         }
                     };
                     match attempt.record(outcome).await {

@@ -19,13 +19,16 @@ pub async fn create(
     let (mut call, _) = guard
         .call(const { ::idem_runtime::__private::Options::NONE.ttl(172800u64) });
     {
-        call.fingerprint::<Json<CreateOrder>>(&req);
+        let call = &mut call;
+        {
+            call.fingerprint::<Json<CreateOrder>>(&req);
+        }
+        {
+            let tenant = &tenant;
+            call.scope("tenant", tenant);
+        }
+        call.endpoint();
     }
-    {
-        let tenant = &tenant;
-        call.scope("tenant", tenant);
-    }
-    call.endpoint();
     let (run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
@@ -35,31 +38,37 @@ pub async fn create(
             let ended = match run.reserve(&mut held).await {
                 ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                     let handler = create;
-                    let outcome = match ::idem_runtime::__private::execute(
-                            attempt.run_limit(),
-                            handler(
-                                ::idem_runtime::__private::Lends::lend(attempt.parts().0),
-                                tenant,
-                                req,
-                            ),
-                        )
-                        .await
-                    {
-                        ::idem_runtime::__private::Result::Ok(value) => {
-                            let verdict = {
-                                #[allow(unused_imports)]
-                                use ::idem_runtime::__private::{
-                                    AtTransient as _, AtError as _, AtAnyhow as _,
-                                    AtResult as _, AtAny as _,
+                    let limit = attempt.run_limit();
+                    let outcome = {
+                        let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                            &mut attempt,
+                        );
+                        match ::idem_runtime::__private::execute(
+                                limit,
+                                handler(
+                                    ::idem_runtime::__private::Lends::lend(tx),
+                                    tenant,
+                                    req,
+                                ),
+                            )
+                            .await
+                        {
+                            ::idem_runtime::__private::Result::Ok(value) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use ::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
                                 };
-                                (&&&&&::idem_runtime::__private::Look(&value)).look()
-                            };
-                            ::idem_runtime::__private::outcome::<
-                                Result<(StatusCode, Json<Order>), AppError>,
-                            >(verdict, value)
-                        }
-                        ::idem_runtime::__private::Result::Err(stop) => {
-                            ::idem_runtime::__private::Outcome::stopped(stop)
+                                ::idem_runtime::__private::outcome::<
+                                    Result<(StatusCode, Json<Order>), AppError>,
+                                >(verdict, value)
+                            }
+                            ::idem_runtime::__private::Result::Err(stop) => {
+                                ::idem_runtime::__private::Outcome::stopped(stop)
+                            }
                         }
                     };
                     match attempt.record(outcome).await {

@@ -7,7 +7,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, DeriveInput, Field, Generics, Ident, Path, Type, WherePredicate, parse_quote};
 
 use crate::errors::{Mistake, Mistakes};
-use crate::option;
+use crate::option::{self, Known};
 use crate::runtime::Runtime;
 
 /// Reads the item of a derive, and puts the mistakes beside what `derive` makes of it.
@@ -31,7 +31,7 @@ pub(crate) fn derive(
 pub(crate) fn runtime(attrs: &[Attribute], name: &str, mistakes: &mut Mistakes) -> Runtime {
     let mut runtime = Runtime::default();
     for attr in named(attrs, name) {
-        options(attr, &["crate"], mistakes, |key, input, _| {
+        options(attr, &Known::only(&["crate"]), mistakes, |key, input, _| {
             runtime = key.runtime(input)?;
             Ok(())
         });
@@ -43,7 +43,7 @@ pub(crate) fn runtime(attrs: &[Attribute], name: &str, mistakes: &mut Mistakes) 
 pub(crate) fn has_flag(field: &Field, name: &str, flag: &str, mistakes: &mut Mistakes) -> bool {
     let mut is_set = false;
     for attr in named(&field.attrs, name) {
-        options(attr, &[flag], mistakes, |_, _, _| {
+        options(attr, &Known::only(&[flag]), mistakes, |_, _, _| {
             is_set = true;
             Ok(())
         });
@@ -61,13 +61,13 @@ pub(crate) fn refuse(field: &Field, name: &str, mistakes: &mut Mistakes) {
     }
 }
 
-fn named<'a>(attrs: &'a [Attribute], name: &'a str) -> impl Iterator<Item = &'a Attribute> {
+pub(crate) fn named<'a>(attrs: &'a [Attribute], name: &'a str) -> impl Iterator<Item = &'a Attribute> {
     attrs.iter().filter(move |attr| attr.path().is_ident(name))
 }
 
 fn options(
     attr: &Attribute,
-    known: &[&str],
+    known: &Known<'_>,
     mistakes: &mut Mistakes,
     read: impl FnMut(&option::Key, syn::parse::ParseStream<'_>, &mut Mistakes) -> Result<(), Mistake>,
 ) {

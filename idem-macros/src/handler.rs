@@ -7,13 +7,15 @@ use proc_macro2::Ident;
 use quote::format_ident;
 use syn::visit::{self, Visit};
 use syn::visit_mut::VisitMut;
+use syn::ext::IdentExt;
 use syn::{FnArg, Lifetime, PatType, ReturnType, Safety, Signature, Type, TypeReference};
 
-use crate::argument::{Argument, Marks, Role};
+use crate::argument::{Argument, Role};
 use crate::errors::{Mistake, Mistakes};
 use crate::function::Function;
 use crate::known::{self, peeled};
 use crate::lifetimes::{Lifetimes, to_static};
+use crate::marks::Marks;
 use crate::pattern;
 use crate::runtime::site;
 
@@ -30,46 +32,63 @@ pub(crate) struct Handler {
     pub(crate) transaction: Option<Transaction>,
     /// Whether the answer was reported, so that rustc is not to be asked about it.
     pub(crate) is_stream: bool,
+    /// Whether the handler says `Self`, so that it cannot stand inside another function.
+    pub(crate) says_self: bool,
 }
 
 /// The argument that the handler writes through.
 pub(crate) struct Transaction {
     /// The type as written, for carets.
     pub(crate) written: Type,
-    /// The transaction's or connection's own type; borrows nothing.
-    pub(crate) referent: Type,
+    /// The transaction's or connection's own type; borrows nothing. Nothing if it is known to be none, which has been
+    /// reported: then there is no database to ask for an engine.
+    pub(crate) referent: Option<Type>,
     /// Whether a borrow of the run's transaction can be passed.
     pub(crate) is_lent: bool,
 }
 
-/// Reads the signature.
-pub(crate) fn model(mut function: Function, mistakes: &mut Mistakes) -> Handler {
+/// Reads the signature. With an `inner` function of its own, the handler may say `Self`.
+pub(crate) fn model(mut function: Function, may_say_self: bool, mistakes: &mut Mistakes) -> Handler {
     let can_expand = check_signature(&function.sig, mistakes);
+    let says_self = match known::first_self(&function) {
+        Some(at) if !may_say_self => {
+            mistakes.add(
+                Mistake::at(at, "`Self` cannot be used in an `#[idempotent]` handler, which becomes a function inside another")
+                    .help(format!("name the type, or add the option `inner = \"Self::{}_inner\"`", function.sig.ident.unraw())),
+            );
+            true
+        }
+        _ => false,
+    };
 
     let mut written: Vec<(PatType, Marks)> = Vec::new();
     for argument in &mut function.sig.inputs {
         if let FnArg::Typed(argument) = argument {
-            let marks = Marks::take(argument, mistakes);
+            let marks = Marks::take(&mut argument.attrs, mistakes);
             written.push((argument.clone(), marks));
         }
     }
 
     let (at, transaction) = find_transaction(&function.sig, &written, mistakes);
+    let bodies: Vec<_> = written.iter().map(|(_, marks)| marks.fingerprint().cloned()).collect();
     let mut arguments: Vec<Argument> = Vec::new();
     for (index, (argument, marks)) in written.into_iter().enumerate() {
+        let with = marks.with().cloned();
         let role = if at == Some(index) {
             check_marks_of_transaction(&marks, mistakes);
             Role::Transaction
         } else {
             role(&argument.ty, &marks, mistakes)
         };
-        let argument = lift(argument, role, index, &function.sig.ident, &arguments);
+        let mut argument = lift(argument, role, index, &function.sig.ident, &arguments);
+        argument.with = with;
         arguments.push(argument);
     }
     check_count(&arguments, mistakes);
+    check_body(&arguments, &bodies, mistakes);
 
     let is_stream = known::streaming_answer(&function.sig.output).is_some();
-    Handler { function, arguments, transaction: transaction.filter(|_| can_expand), is_stream }
+    Handler { function, arguments, transaction: transaction.filter(|_| can_expand), is_stream, says_self }
 }
 
 /// Judges what is not an argument; tells whether there is an expansion.
@@ -89,6 +108,9 @@ fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
                 .help("take what it needs of `self` as an extractor, for example `State`"),
         );
         can_expand = false;
+    }
+    if let Some(keyword) = &sig.constness {
+        mistakes.add(Mistake::on(keyword, "a handler cannot be `const`").help("remove `const`"));
     }
     if let Safety::Unsafe(keyword) = &sig.safety {
         mistakes.add(Mistake::on(keyword, "a handler cannot be `unsafe`").help("remove `unsafe`"));
@@ -120,20 +142,22 @@ fn find_transaction(
         return (Some(index), judge_lent(written, reference, mistakes));
     }
 
+    const BY_MUT: &str = "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails";
     let given = types().find_map(|(index, ty)| match peeled(ty) {
         Type::Reference(reference) if known::is_transaction(&reference.elem) => {
-            Some((index, ty, &*reference.elem, "the transaction is lent by a shared reference"))
+            Some((index, ty, &*reference.elem, "the transaction is lent by a shared reference", BY_MUT))
         }
         _ if known::is_transaction(ty) => {
-            Some((index, ty, ty, "the transaction is lent to the handler, not given"))
+            Some((index, ty, ty, "the transaction is lent to the handler, not given", BY_MUT))
         }
-        _ => None,
+        _ => {
+            let referent = &*as_mutable(known::optional(ty)?)?.elem;
+            const HELP: &str = "take it by `&mut` alone, without `Option`";
+            Some((index, ty, referent, "a handler's transaction is always there", HELP))
+        }
     });
-    if let Some((index, written, referent, message)) = given {
-        mistakes
-            .add(Mistake::on(written, message).help(
-                "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails",
-            ));
+    if let Some((index, written, referent, message, help)) = given {
+        mistakes.add(Mistake::on(written, message).help(help));
         return (Some(index), Some(transaction(written, referent, false)));
     }
 
@@ -154,6 +178,13 @@ fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes
         );
         return None;
     }
+    if let Some(what) = known::beside_the_transaction(referent) {
+        mistakes.add(
+            Mistake::on(referent, format!("{what} is not the transaction"))
+                .help("take the transaction, or the connection inside it: `tx: &mut sqlx::PgConnection`"),
+        );
+        return Some(Transaction { written: written.clone(), referent: None, is_lent: false });
+    }
     if let Some(lifetime) = &reference.lifetime
         && (lifetime.ident == "static" || mentions(referent, lifetime))
     {
@@ -172,7 +203,7 @@ fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes
 fn transaction(written: &Type, referent: &Type, is_lent: bool) -> Transaction {
     Transaction {
         written: written.clone(),
-        referent: to_static(referent, Lifetimes::visit_type_mut),
+        referent: Some(to_static(referent, Lifetimes::visit_type_mut)),
         is_lent,
     }
 }
@@ -180,13 +211,7 @@ fn transaction(written: &Type, referent: &Type, is_lent: bool) -> Transaction {
 /// The role of an argument that is not the transaction.
 fn role(ty: &Type, marks: &Marks, mistakes: &mut Mistakes) -> Role {
     if let Type::Reference(reference) = peeled(ty) {
-        mistakes.add(if reference.mutability.is_some() {
-            Mistake::on(ty, "a second argument is taken by `&mut`, which only the transaction is")
-                .help("remove it, or take it by value")
-        } else {
-            Mistake::on(ty, "an extractor is taken by value").help("remove the `&`")
-        });
-        return Role::Unfit;
+        return role_of_reference(ty, reference, marks, mistakes);
     }
     let role = marks.role();
     match known::streaming_extractor(ty) {
@@ -200,6 +225,25 @@ fn role(ty: &Type, marks: &Marks, mistakes: &mut Mistakes) -> Role {
     }
 }
 
+/// Whether a shared reference is to something that a run lends is left to a trait.
+fn role_of_reference(ty: &Type, reference: &TypeReference, marks: &Marks, mistakes: &mut Mistakes) -> Role {
+    let mistake = if reference.mutability.is_some() {
+        Mistake::on(ty, "a second argument is taken by `&mut`, which only the transaction is")
+            .help("remove it, or take it by value")
+    } else if let Some(mark) = marks.any() {
+        Mistake::on(mark, "what a run lends is no input of the request").help("remove the attribute")
+    } else if let Some(lifetime) = reference.lifetime.as_ref().filter(|lifetime| lifetime.ident == "static") {
+        Mistake::on(lifetime, "what a run lends is lent for the call, which is shorter than `'static`")
+            .help("leave the lifetime out")
+    } else if known::has_impl(&reference.elem) {
+        Mistake::on(ty, "what a run lends is `&Execution` or the policy").help("name its type")
+    } else {
+        return Role::Lent;
+    };
+    mistakes.add(mistake);
+    Role::Unfit
+}
+
 fn check_marks_of_transaction(marks: &Marks, mistakes: &mut Mistakes) {
     if let Some(mark) = marks.any() {
         mistakes.add(
@@ -211,7 +255,7 @@ fn check_marks_of_transaction(marks: &Marks, mistakes: &mut Mistakes) {
 fn check_count(arguments: &[Argument], mistakes: &mut Mistakes) {
     let mut extractors = arguments
         .iter()
-        .filter(|argument| argument.role != Role::Transaction && argument.conditions.is_empty());
+        .filter(|argument| argument.is_extracted() && argument.conditions.is_empty());
     if let Some(excess) = extractors.nth(MAX_EXTRACTORS) {
         mistakes.add(
             Mistake::on(
@@ -220,6 +264,19 @@ fn check_count(arguments: &[Argument], mistakes: &mut Mistakes) {
             )
             .help("gather some of them in a struct that derives axum's `FromRequestParts`"),
         );
+    }
+}
+
+/// The body is read by the last extractor alone.
+fn check_body(arguments: &[Argument], fingerprints: &[Option<syn::Attribute>], mistakes: &mut Mistakes) {
+    let last = arguments.iter().rposition(Argument::is_extracted);
+    for (index, (argument, attr)) in arguments.iter().zip(fingerprints).enumerate() {
+        if argument.role == Role::Body && Some(index) != last {
+            mistakes.add(
+                Mistake::on(attr, "only the last extractor reads the body")
+                    .help("move the argument behind the others, or remove `#[fingerprint(body)]`"),
+            );
+        }
     }
 }
 
@@ -245,6 +302,7 @@ fn lift(written: PatType, role: Role, index: usize, function: &Ident, others: &[
         name,
         ty: to_static(&*ty, Lifetimes::visit_type_mut),
         bindings,
+        with: None,
         pat: *pat,
         conditions: attrs
             .into_iter()

@@ -3,8 +3,12 @@
 //! A macro sees no types. Names are used for advice only, and only where the type itself could not stand
 //! anyway, or where the compiler's own message would come late or not at all.
 
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Path, ReturnType, Type, TypePath};
+use syn::{Attribute, GenericArgument, Path, PathArguments, ReturnType, Type, TypePath};
+
+use crate::function::Function;
 
 /// Why an extractor that is a stream cannot be compared with a retry's.
 pub(crate) struct Stream {
@@ -30,6 +34,47 @@ pub(crate) fn is_idempotent(attr: &Attribute) -> bool {
 pub(crate) fn is_transaction(ty: &Type) -> bool {
     last_name(ty).is_some_and(|name| {
         name.ends_with("Transaction") || name == "PgConnection" || name == "SqliteConnection"
+    })
+}
+
+/// What a type is that is called like a way to the database beside the transaction.
+pub(crate) fn beside_the_transaction(ty: &Type) -> Option<&'static str> {
+    match last_name(ty)?.as_str() {
+        "Pool" | "PgPool" | "SqlitePool" | "MySqlPool" | "AnyPool" => Some("a pool"),
+        "PoolConnection" => Some("a pooled connection"),
+        _ => None,
+    }
+}
+
+/// The `T` of a type that is called like `Option<T>`.
+pub(crate) fn optional(ty: &Type) -> Option<&Type> {
+    let Type::Path(TypePath { path, .. }) = peeled(ty) else { return None };
+    let last = path.segments.last().filter(|segment| segment.ident == "Option")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}
+
+/// The first place where the function says `Self`.
+///
+/// An item inside the body may have a `Self` of its own, so a body with such items is not judged: rustc does.
+pub(crate) fn first_self(function: &Function) -> Option<Span> {
+    const ITEMS: [&str; 5] = ["impl", "trait", "struct", "enum", "union"];
+    let signature = find(function.sig.to_token_stream(), &["Self"]);
+    signature.or_else(|| {
+        let body = function.body.stream();
+        if find(body.clone(), &ITEMS).is_some() { None } else { find(body, &["Self"]) }
+    })
+}
+
+/// The first of the words, at any depth.
+fn find(tokens: TokenStream, words: &[&str]) -> Option<Span> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) => words.iter().any(|word| ident == word).then(|| ident.span()),
+        TokenTree::Group(group) => find(group.stream(), words),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => None,
     })
 }
 

@@ -13,6 +13,8 @@
 mod args;
 mod argument;
 mod derive;
+mod describe;
+mod duration;
 mod errors;
 mod expand;
 #[cfg(test)]
@@ -20,23 +22,35 @@ mod expansions;
 mod function;
 mod generics;
 mod handler;
+mod header_name;
 mod inert;
+mod inner;
+mod key;
 mod known;
 mod lifetimes;
+mod marks;
 mod names;
 mod option;
+mod path;
 mod pattern;
+mod policy;
 mod runtime;
 mod scope;
 mod scope_value;
+mod setting;
+mod size;
 #[cfg(test)]
 mod totality;
-mod ttl;
+mod value;
+mod vocabulary;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
 use crate::errors::{Mistake, Mistakes};
+use crate::expand::Checked;
+use crate::scope::Scope;
+use crate::vocabulary::Vocabulary;
 
 #[doc = include_str!("manual.md")]
 #[proc_macro_attribute]
@@ -98,6 +112,14 @@ pub fn derive_scope_value(item: proc_macro::TokenStream) -> proc_macro::TokenStr
     derive::derive(item.into(), scope_value::expand).into()
 }
 
+/// Makes a policy of a struct whose fields are extractors: what the handlers of an API have in common.
+///
+/// The manual is in the section "Policies" of [`macro@idempotent`].
+#[proc_macro_derive(Policy, attributes(policy, fingerprint, context))]
+pub fn derive_policy(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive::derive(item.into(), policy::expand).into()
+}
+
 /// Parse, model, resolve, lower; mistakes stand beside the best expansion there is.
 fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
@@ -111,9 +133,15 @@ fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
                         .help("remove one of the two"),
                 );
             }
-            let handler = handler::model(function, &mut mistakes);
-            let scope = scope::resolve(&args.scope, &handler, &mut mistakes);
-            expand::lower(&args, &handler, &scope)
+            let may_say_self = args.inner.as_ref().is_some_and(|inner| inner.is_associated);
+            let handler = handler::model(function, may_say_self, &mut mistakes);
+            let names = Vocabulary::of_handler(&handler);
+            let scope = match &args.policy {
+                Some(_) => Scope::of_policy(),
+                None => scope::resolve(&args.scope, &names, Span::call_site(), &mut mistakes),
+            };
+            let key = args.key.as_ref().and_then(|literal| key::resolve(literal, &names, &mut mistakes));
+            expand::lower(&Checked { args: &args, handler: &handler, scope: &scope, key: key.as_ref() })
         }
         Err(mistake) => {
             mistakes.add(mistake);

@@ -132,7 +132,7 @@ mod reserving;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use idem_macros::{Inert, ScopeValue, idempotent};
+pub use idem_macros::{Inert, Policy, ScopeValue, idempotent};
 
 #[cfg(feature = "axum")]
 pub use self::axum::{Guard, HasEngine, Received};

@@ -4,7 +4,7 @@ use quote::ToTokens;
 fn read(function: &str) -> (Handler, Vec<String>) {
     let mut mistakes = Mistakes::default();
     let function = crate::function::parse(function.parse().unwrap()).ok().unwrap();
-    let handler = model(function, &mut mistakes);
+    let handler = model(function, false, &mut mistakes);
     (handler, mistakes.messages().into_iter().map(str::to_owned).collect())
 }
 
@@ -31,10 +31,22 @@ fn the_transaction_is_the_argument_by_mut_wherever_it_stands() {
 #[test]
 fn marks_decide_what_an_input_is() {
     let (handler, mistakes) =
-        read("async fn f(#[fingerprint(skip)] a: A, #[context] b: B, #[allow(unused)] c: C, tx: &mut Tx) {}");
+        read("async fn f(#[fingerprint(skip)] a: A, #[context] b: B, #[fingerprint(with = g)] w: W, e: &E, \
+              #[allow(unused)] c: C, #[fingerprint(body)] d: D, tx: &mut Tx) {}");
 
     assert!(mistakes.is_empty(), "{mistakes:?}");
-    assert_eq!(roles(&handler), [Role::Skipped, Role::Context, Role::Compared, Role::Transaction]);
+    assert_eq!(
+        roles(&handler),
+        [
+            Role::Skipped,
+            Role::Context,
+            Role::With,
+            Role::Lent,
+            Role::Compared,
+            Role::Body,
+            Role::Transaction
+        ]
+    );
     let printed = handler.function.to_token_stream().to_string();
     assert!(
         printed.contains("allow") && !printed.contains("skip") && !printed.contains("context"),
@@ -80,7 +92,35 @@ fn each_mistake_of_a_signature_is_told_once() {
             "a second argument is taken by `&mut`, which only the transaction is",
             true,
         ),
-        ("async fn f(tx: &mut Tx, a: &A) {}", "an extractor is taken by value", true),
+        (
+            "async fn f(tx: &mut Tx, a: &'static A) {}",
+            "what a run lends is lent for the call, which is shorter than `'static`",
+            true,
+        ),
+        ("async fn f(tx: &mut Tx, #[context] a: &A) {}", "what a run lends is no input of the request", true),
+        ("async fn f(tx: &mut Tx, a: &impl A) {}", "what a run lends is `&Execution` or the policy", true),
+        ("const async fn f(tx: &mut Tx) {}", "a handler cannot be `const`", true),
+        ("async fn f(tx: &mut sqlx::PgPool) {}", "a pool is not the transaction", true),
+        ("async fn f(tx: &mut PoolConnection<Db>) {}", "a pooled connection is not the transaction", true),
+        ("async fn f(tx: Option<&mut PgConnection>) {}", "a handler's transaction is always there", true),
+        (
+            "async fn f(tx: &mut Tx) -> Json<Self> {}",
+            "`Self` cannot be used in an `#[idempotent]` handler, which becomes a function inside another",
+            true,
+        ),
+        (
+            "async fn f(tx: &mut Tx) { Self::a().await; Self::b() }",
+            "`Self` cannot be used in an `#[idempotent]` handler, which becomes a function inside another",
+            true,
+        ),
+        (
+            "async fn f(tx: &mut Tx, #[fingerprint(body)] a: A, b: B) {}",
+            "only the last extractor reads the body",
+            true,
+        ),
+        ("async fn f(tx: &mut Tx, #[fingerprint(skip, body)] a: A) {}", "an argument is compared in one way", true),
+        ("async fn f(tx: &mut Tx, #[fingerprint(with)] a: A) {}", "`with` needs a value", true),
+        ("async fn f(tx: &mut Tx, #[fingerprint(with = |a| a)] a: A) {}", "the value of `with` is a path", true),
         (
             "async fn f(tx: &mut Tx, a: Request) {}",
             "`Request` is a stream, which cannot be compared with a retry's",
@@ -96,8 +136,8 @@ fn each_mistake_of_a_signature_is_told_once() {
         ),
         ("async fn f(tx: &mut Tx, #[fingerprint] a: A) {}", "`#[fingerprint]` says nothing here", true),
         (
-            "async fn f(tx: &mut Tx, #[fingerprint(body)] a: A) {}",
-            "unknown option `body` of `#[fingerprint]`",
+            "async fn f(tx: &mut Tx, #[fingerprint(bodies)] a: A) {}",
+            "unknown option `bodies`",
             true,
         ),
     ] {
@@ -124,4 +164,11 @@ fn fifteen_extractors_are_the_most() {
 
     assert!(with(15).is_empty());
     assert_eq!(with(17), ["a handler takes at most 15 extractors beside the transaction"]);
+}
+
+#[test]
+fn an_item_in_the_body_may_have_a_self_of_its_own() {
+    let (_, mistakes) = read("async fn f(tx: &mut Tx) { struct A; impl A { fn a() -> Self { Self } } }");
+
+    assert!(mistakes.is_empty(), "{mistakes:?}");
 }

@@ -1,0 +1,88 @@
+#[expect(clippy::unused_async)]
+#[cfg(unix)]
+pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
+    guard: ::idem_runtime::Guard<
+        <PgConnection as ::idem_runtime::__private::Tx>::Db,
+        ::idem_runtime::NoPolicy,
+    >,
+    tenant: Self,
+    req: Json<T>,
+) -> ::idem_runtime::__private::Response {
+    let (mut call, _) = guard.call(const { ::idem_runtime::__private::Options::NONE });
+    {
+        let call = &mut call;
+        {
+            call.fingerprint::<Json<T>>(&req);
+        }
+        {
+            let tenant = &tenant;
+            call.scope("tenant", tenant);
+        }
+        call.endpoint();
+    }
+    let (run, mut held) = match call.admit().await {
+        ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
+        ::idem_runtime::__private::Admitted::Done(response) => return response,
+    };
+    run.tasks()
+        .detach(async move {
+            let ended = match run.reserve(&mut held).await {
+                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                    let handler = Self::create_inner::<T>;
+                    let limit = attempt.run_limit();
+                    let outcome = {
+                        let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                            &mut attempt,
+                        );
+                        match ::idem_runtime::__private::execute(
+                                limit,
+                                handler(
+                                    ::idem_runtime::__private::Lends::lend(tx),
+                                    tenant,
+                                    req,
+                                ),
+                            )
+                            .await
+                        {
+                            ::idem_runtime::__private::Result::Ok(value) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use ::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
+                                };
+                                ::idem_runtime::__private::outcome::<
+                                    Json<Self>,
+                                >(verdict, value)
+                            }
+                            ::idem_runtime::__private::Result::Err(stop) => {
+                                ::idem_runtime::__private::Outcome::stopped(stop)
+                            }
+                        }
+                    };
+                    match attempt.record(outcome).await {
+                        ::idem_runtime::__private::Recorded::Commit(commit) => {
+                            commit.finalize().await
+                        }
+                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                    }
+                }
+                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
+            };
+            ended.answer(held).await
+        })
+        .await
+}
+///`create` as it was written, without `#[idempotent]`.
+#[allow(clippy::unused_async)]
+#[cfg(unix)]
+pub async fn create_inner<T: Deserialize>(
+    tx: &mut PgConnection,
+    #[allow(unused_variables)]
+    tenant: Self,
+    Json(req): Json<T>,
+) -> Json<Self> {
+    body()
+}

@@ -1,0 +1,106 @@
+async fn create(
+    guard: ::idem_runtime::Guard<
+        <PgConnection as ::idem_runtime::__private::Tx>::Db,
+        api::Shared<Tenant>,
+    >,
+    version: Version,
+    event: ::idem_runtime::__private::Received<Json<Event>>,
+) -> ::idem_runtime::__private::Response {
+    async fn create(
+        api: &api::Shared<Tenant>,
+        tx: &mut PgConnection,
+        version: Version,
+        execution: &Execution,
+        #[allow(unused_variables)]
+        Json(event): Json<Event>,
+    ) -> Result<Json<Order>, AppError> {
+        body()
+    }
+    let (mut call, policy) = guard
+        .call(const {
+            ::idem_runtime::__private::Options::NONE
+                .in_progress(::idem_runtime::__private::InProgress::Wait {
+                    limit_ms: 10000u32,
+                    then: 503u16,
+                })
+                .endpoint("orders.create")
+                .required(false)
+        });
+    {
+        let call = &mut call;
+        {
+            ::idem_runtime::__private::Door::of(&version).skipped();
+            let with: fn(&Version, &mut ::idem_runtime::__private::Fingerprinter) = versions::only_major;
+            with(&version, call.fingerprinter());
+        }
+        {
+            call.received::<Json<Event>>(&event);
+        }
+        {
+            let Json(event) = event.as_inner();
+            call.key(&event.id);
+        }
+    }
+    let (run, mut held) = match call.admit().await {
+        ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
+        ::idem_runtime::__private::Admitted::Done(response) => return response,
+    };
+    run.tasks()
+        .detach(async move {
+            let ended = match run.reserve(&mut held).await {
+                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                    let handler = create;
+                    let limit = attempt.run_limit();
+                    let outcome = {
+                        let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
+                            &mut attempt,
+                        );
+                        match ::idem_runtime::__private::execute(
+                                limit,
+                                handler(
+                                    ::idem_runtime::__private::lend::<
+                                        api::Shared<Tenant>,
+                                        _,
+                                    >(lent, &policy),
+                                    ::idem_runtime::__private::Lends::lend(tx),
+                                    version,
+                                    ::idem_runtime::__private::lend::<
+                                        Execution,
+                                        _,
+                                    >(lent, &policy),
+                                    event.into_inner(),
+                                ),
+                            )
+                            .await
+                        {
+                            ::idem_runtime::__private::Result::Ok(value) => {
+                                let verdict = {
+                                    #[allow(unused_imports)]
+                                    use ::idem_runtime::__private::{
+                                        AtTransient as _, AtError as _, AtAnyhow as _,
+                                        AtResult as _, AtAny as _,
+                                    };
+                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
+                                };
+                                ::idem_runtime::__private::outcome::<
+                                    Result<Json<Order>, AppError>,
+                                >(verdict, value)
+                            }
+                            ::idem_runtime::__private::Result::Err(stop) => {
+                                ::idem_runtime::__private::Outcome::stopped(stop)
+                            }
+                        }
+                    };
+                    match attempt.record(outcome).await {
+                        ::idem_runtime::__private::Recorded::Commit(commit) => {
+                            commit.finalize().await
+                        }
+                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                    }
+                }
+                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
+            };
+            ended.answer(held).await
+        })
+        .await
+}
