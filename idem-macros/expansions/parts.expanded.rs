@@ -55,12 +55,14 @@ async fn create(
             return response;
         }
     };
-    run.tasks()
+    crate::vendored::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = match run.reserve(&mut held).await {
                 crate::vendored::idem_runtime::__private::Reserved::Run(mut attempt) => {
                     let handler = create;
-                    let limit = attempt.run_limit();
+                    let limit = crate::vendored::idem_runtime::__private::Attempt::run_limit(
+                        &attempt,
+                    );
                     let outcome = {
                         let (tx, _) = crate::vendored::idem_runtime::__private::Attempt::parts(
                             &mut attempt,
@@ -88,7 +90,7 @@ async fn create(
                                     (&&&&&crate::vendored::idem_runtime::__private::Look(
                                         &value,
                                     ))
-                                        .look()
+                                        .look_at_answer()
                                 };
                                 crate::vendored::idem_runtime::__private::outcome(
                                     verdict,
