@@ -163,7 +163,9 @@ impl Lowering<'_> {
                 let at = site(binding.span());
                 let statement =
                     describe::named("scope", Some(label), &quote!(#binding), &value.steps, value.span);
-                quote_spanned!(at=> { let #binding = &self.#binding; #statement })
+                // Of the same making as the method's own.
+                let this = quote!(self);
+                quote_spanned!(at=> { let #binding = &#this.#binding; #statement })
             }
         });
         // Nothing is used of a policy without fields.
