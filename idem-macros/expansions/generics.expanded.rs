@@ -46,7 +46,7 @@ where
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
@@ -62,7 +62,9 @@ where
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = create::<T, U, V, N>;
-                        let limit = attempt.run_limit();
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
                         let outcome = {
                             let (tx, _) = ::idem_runtime::__private::Attempt::parts(
                                 &mut attempt,
@@ -84,7 +86,8 @@ where
                                             AtTransient as _, AtError as _, AtAnyhow as _,
                                             AtResult as _, AtAny as _,
                                         };
-                                        (&&&&&::idem_runtime::__private::Look(&value)).look()
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
                                     };
                                     ::idem_runtime::__private::outcome::<
                                         Result<Json<Cow<'_, str>>, AppError>,

@@ -24,7 +24,7 @@ pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
@@ -40,7 +40,9 @@ pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = Self::create_inner::<T>;
-                        let limit = attempt.run_limit();
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
                         let outcome = {
                             let (tx, _) = ::idem_runtime::__private::Attempt::parts(
                                 &mut attempt,
@@ -62,7 +64,8 @@ pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
                                             AtTransient as _, AtError as _, AtAnyhow as _,
                                             AtResult as _, AtAny as _,
                                         };
-                                        (&&&&&::idem_runtime::__private::Look(&value)).look()
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
                                     };
                                     ::idem_runtime::__private::outcome::<
                                         Json<Self>,

@@ -29,7 +29,7 @@ async fn create(
     {
         let call = &mut call;
         {
-            ::idem_runtime::__private::Door::of(&version).skipped();
+            ::idem_runtime::__private::Door::of(&version).lets_through();
             let with: fn(&Version, &mut ::idem_runtime::__private::Fingerprinter) = versions::only_major;
             with(&version, call.fingerprinter());
         }
@@ -37,7 +37,7 @@ async fn create(
             call.received::<Json<Event>>(&event);
         }
         {
-            let Json(event) = event.as_inner();
+            let Json(event) = ::idem_runtime::__private::Received::as_inner(&event);
             call.key(&event.id);
         }
     }
@@ -45,7 +45,7 @@ async fn create(
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
@@ -61,7 +61,9 @@ async fn create(
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = create;
-                        let limit = attempt.run_limit();
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
                         let outcome = {
                             let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
                                 &mut attempt,
@@ -91,7 +93,8 @@ async fn create(
                                             AtTransient as _, AtError as _, AtAnyhow as _,
                                             AtResult as _, AtAny as _,
                                         };
-                                        (&&&&&::idem_runtime::__private::Look(&value)).look()
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
                                     };
                                     ::idem_runtime::__private::outcome::<
                                         Result<Json<Order>, AppError>,

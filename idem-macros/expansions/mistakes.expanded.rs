@@ -52,7 +52,7 @@ async fn create(
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
@@ -68,7 +68,9 @@ async fn create(
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = create;
-                        let limit = attempt.run_limit();
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
                         let outcome = {
                             let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
                                 &mut attempt,
@@ -93,7 +95,8 @@ async fn create(
                                             AtTransient as _, AtError as _, AtAnyhow as _,
                                             AtResult as _, AtAny as _,
                                         };
-                                        (&&&&&::idem_runtime::__private::Look(&value)).look()
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
                                     };
                                     {
                                         ::core::mem::drop(value);

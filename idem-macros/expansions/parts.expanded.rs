@@ -55,7 +55,7 @@ async fn create(
             return response;
         }
     };
-    run.tasks()
+    crate::vendored::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
@@ -73,7 +73,9 @@ async fn create(
                         mut attempt,
                     ) => {
                         let handler = create;
-                        let limit = attempt.run_limit();
+                        let limit = crate::vendored::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
                         let outcome = {
                             let (tx, _) = crate::vendored::idem_runtime::__private::Attempt::parts(
                                 &mut attempt,
@@ -101,7 +103,7 @@ async fn create(
                                         (&&&&&crate::vendored::idem_runtime::__private::Look(
                                             &value,
                                         ))
-                                            .look()
+                                            .look_at_answer()
                                     };
                                     crate::vendored::idem_runtime::__private::outcome(
                                         verdict,

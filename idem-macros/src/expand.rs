@@ -193,7 +193,9 @@ impl Lowering<'_> {
         let work = self.work();
         // "not Send" is said of the function.
         let at = site(self.function().sig.ident.span());
-        let task = quote_spanned!(at=> #run.tasks().detach(async move #work).await);
+        // By path, as all that takes `&self`: a trait of the author's that takes `self` would come first.
+        let tasks = quote!(#p::Run::tasks(&#run));
+        let task = quote_spanned!(at=> #tasks.detach(async move #work).await);
         let describe = (!describe.is_empty()).then(|| {
             // A reference, so that a trait of the author's cannot come between by a method of the same name.
             quote!({ let #call = &mut #call; #describe })
@@ -249,7 +251,7 @@ impl Lowering<'_> {
                 match #reserved {
                     #p::Reserved::Run(mut #attempt) => {
                         let #handler = #written;
-                        let #limit = #attempt.run_limit();
+                        let #limit = #p::Attempt::run_limit(&#attempt);
                         let #outcome = {
                             let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
                             match #p::execute(#limit, #handler(#passed)).await {
@@ -257,7 +259,7 @@ impl Lowering<'_> {
                                     let #verdict = {
                                         #[allow(unused_imports)]
                                         use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                                        (&&&&&#p::Look(&#value)).look()
+                                        (&&&&&#p::Look(&#value)).look_at_answer()
                                     };
                                     #answer
                                 }
@@ -323,7 +325,10 @@ impl Lowering<'_> {
         }
         let statement = describe::named(setter, label, &head.to_token_stream(), steps, *span);
         let argument = match role {
-            Role::Body => quote_spanned!(at=> #name.as_inner()),
+            Role::Body => {
+                let p = self.runtime().private(at);
+                quote_spanned!(at=> #p::Received::as_inner(&#name))
+            }
             _ => quote_spanned!(at=> &#name),
         };
         Some(quote_spanned!(at=> { let #pat = #argument; #statement }))

@@ -16,6 +16,7 @@ pub mod expiry;
 pub mod extractor;
 pub mod header;
 pub mod limit;
+pub mod lookup;
 pub mod method;
 pub mod mismatch;
 pub mod operator;
@@ -166,6 +167,11 @@ macro_rules! contract {
                 a_run_ends_before_its_key_expires
                 the_longest_times_that_may_be_set_work
                 a_request_that_still_waits_when_a_drain_is_over_has_not_begun
+            }
+            lookup {
+                a_look_up_beside_the_transaction_sees_what_is_committed
+                a_write_beside_the_transaction_is_refused
+                a_read_only_pool_refuses_whatever_writes
             }
             method {
                 a_get_ignores_the_key
