@@ -11,9 +11,11 @@ pub mod canonical;
 pub mod concurrency;
 pub mod detached;
 pub mod ended;
+pub mod endpoint;
 pub mod error;
 pub mod expiry;
 pub mod extractor;
+pub mod fingerprint;
 pub mod header;
 pub mod limit;
 pub mod lookup;
@@ -21,6 +23,7 @@ pub mod method;
 pub mod mismatch;
 pub mod operator;
 pub mod outcome;
+pub mod received;
 pub mod replay;
 pub mod scope;
 pub mod state;
@@ -102,6 +105,10 @@ macro_rules! contract {
                 a_handler_that_rolls_back_and_writes_on_runs_once
                 the_pool_works_after_a_leaked_savepoint
             }
+            endpoint {
+                a_named_endpoint_may_move_to_another_path
+                the_parameters_of_a_named_endpoint_are_compared
+            }
             error {
                 a_refusal_is_a_problem_document
                 the_type_of_each_refusal_is_its_own
@@ -131,6 +138,11 @@ macro_rules! contract {
                 a_body_that_axum_refuses_leaves_the_key_unused
                 a_body_over_the_limit_leaves_the_key_unused
                 a_body_that_axum_refuses_is_refused_on_a_completed_key_too
+            }
+            fingerprint {
+                a_header_that_is_an_input_is_compared
+                another_body_is_the_same_request_where_nothing_is_compared
+                a_comparison_can_be_switched_on_and_off_between_builds
             }
             header {
                 a_quoted_key_is_accepted
@@ -220,6 +232,12 @@ macro_rules! contract {
                 a_body_of_unknown_length_is_rolled_back
                 keep_writes_cannot_save_a_transaction_whose_statement_failed
             }
+            received {
+                received_json_is_compared_as_any_json
+                a_received_body_of_another_media_type_is_compared_as_bytes
+                a_received_body_that_is_refused_leaves_the_key_unused
+                a_received_body_may_hold_the_key
+            }
             replay {
                 a_retry_replays_the_first_answer
                 a_hundred_requests_run_once_and_leave_the_row_as_it_was
@@ -239,6 +257,7 @@ macro_rules! contract {
             }
             scope {
                 tenants_do_not_meet
+                users_of_one_tenant_do_not_meet
                 endpoints_do_not_meet
                 without_the_endpoint_a_key_is_one_for_all
                 without_the_endpoint_the_method_is_still_compared
