@@ -322,12 +322,11 @@ impl Lowering<'_> {
             head.set_span(local.span().located_at(*span));
         }
         let statement = describe::named(setter, label, &head.to_token_stream(), steps, *span);
-        let argument = match role {
-            Role::Body => {
-                let p = self.runtime().private(at);
-                quote_spanned!(at=> #p::Received::as_inner(&#name))
-            }
-            _ => quote_spanned!(at=> &#name),
+        let argument = if *role == Role::Body {
+            let p = self.runtime().private(at);
+            quote_spanned!(at=> #p::Received::as_inner(&#name))
+        } else {
+            quote_spanned!(at=> &#name)
         };
         Some(quote_spanned!(at=> { let #pat = #argument; #statement }))
     }
