@@ -52,7 +52,13 @@ use crate::expand::Checked;
 use crate::scope::Scope;
 use crate::vocabulary::Vocabulary;
 
-#[doc = include_str!("manual.md")]
+#[doc = include_str!("manual/overview.md")]
+#[doc = include_str!("manual/options.md")]
+#[doc = include_str!("manual/arguments.md")]
+#[doc = include_str!("manual/answer.md")]
+#[doc = include_str!("manual/policies.md")]
+#[doc = include_str!("manual/surprises.md")]
+#[doc = include_str!("manual/migration.md")]
 #[proc_macro_attribute]
 pub fn idempotent(
     options: proc_macro::TokenStream,
