@@ -134,11 +134,16 @@ mod outcome;
 #[cfg(feature = "axum")]
 mod policy;
 mod problem;
+mod read_only;
 #[cfg(feature = "axum")]
 mod recording;
 mod replay;
 #[cfg(feature = "axum")]
 mod reserving;
+#[cfg(feature = "axum")]
+mod turn;
+#[cfg(feature = "axum")]
+mod waiting;
 
 #[cfg(feature = "axum")]
 #[doc(hidden)]
@@ -162,6 +167,7 @@ pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};
 pub use self::problem::DEFAULT_PROBLEM_BASE;
+pub use self::read_only::ReadOnly;
 pub use self::replay::{
     IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS, StoredResponse,
 };
