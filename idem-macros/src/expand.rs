@@ -159,13 +159,11 @@ impl Lowering<'_> {
 
     /// The type of the handler's policy.
     fn policy(&self, end: Span) -> TokenStream {
-        match &self.checked.args.policy {
-            Some(policy) => policy.to_token_stream(),
-            None => {
-                let root = self.runtime().root(end);
-                quote_spanned!(site(end)=> #root::NoPolicy)
-            }
-        }
+        let named = self.checked.args.policy.as_ref().map(ToTokens::to_token_stream);
+        named.unwrap_or_else(|| {
+            let root = self.runtime().root(end);
+            quote_spanned!(site(end)=> #root::NoPolicy)
+        })
     }
 
     /// The transaction's database. The projection sees through every alias.

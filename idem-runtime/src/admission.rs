@@ -67,6 +67,11 @@ impl<DB: Store> Call<DB> {
         Self { engine, rules, seen, fingerprinter, scope: Ok(Scope::new()) }
     }
 
+    /// The rules, for an operation that is described by hand.
+    pub(crate) fn rules(&mut self) -> &mut Rules {
+        &mut self.rules
+    }
+
     /// Adds an argument to the fingerprint.
     pub fn fingerprint<T: Fingerprint>(&mut self, argument: &T) {
         argument.fingerprint(&mut self.fingerprinter);
@@ -202,7 +207,7 @@ impl<DB: Store> Call<DB> {
             address: Address::new(&self.engine.settings.table, &scope, key.clone()),
             fingerprint,
             ttl_secs: self.rules.ttl_secs,
-            run_limit: self.rules.run_limit,
+            run_limit: self.rules.run_limit(),
         };
         Ok((Arc::new(self.rules), request, Box::new(Execution::new(scope, Some(key)))))
     }

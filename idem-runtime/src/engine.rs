@@ -122,7 +122,7 @@ impl<DB: Store> Run<DB> {
                 keyed.claim.running(keyed.request.fingerprint);
             }
             let Begun { tx, lock, mark } = begun;
-            let deadline = Instant::now() + self.rules.run_limit;
+            let deadline = Instant::now() + self.rules.run_limit();
             ControlFlow::Break(Reserved::Run(Attempt { run: self, tx, lock, mark, deadline }))
         })
     }

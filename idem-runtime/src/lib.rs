@@ -129,6 +129,8 @@ mod in_process;
 #[cfg(feature = "axum")]
 mod lent;
 #[cfg(feature = "axum")]
+mod operation;
+#[cfg(feature = "axum")]
 mod options;
 mod outcome;
 #[cfg(feature = "axum")]
@@ -163,6 +165,8 @@ pub use self::idempotency::Idempotency;
 pub use self::inert::Inert;
 pub use self::key::{IdempotencyKey, KeyError, KeyFormat, Syntax};
 pub use self::key_value::KeyValue;
+#[cfg(feature = "axum")]
+pub use self::operation::Operation;
 pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};
