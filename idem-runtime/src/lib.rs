@@ -70,6 +70,7 @@
 //! | what the handlers of an API have in common | a [policy](macro@Policy): options, a scope and extractors, in one type that any crate of a workspace may hold |
 //! | what a run tells its handler | [`&Execution`](Execution): the key, keys for calls to other services, work after COMMIT |
 //! | what a handler reads beside its transaction | state that is [`Inert`]: nothing is written through it; [`ReadOnly`] pools |
+//! | a transaction that begins below the handler | [`Operation`], the steps of the attribute by hand |
 //! | what is compared when a key comes again | [`Fingerprint`], for extractors of your own |
 //! | whom a key belongs to, and keys in the request's content | [`ScopeValue`], [`KeyValue`] |
 //! | one answer that is to end otherwise than its status says | [`KeepWrites`], [`Record`], [`DoNotRecord`]; [`Transient`] for an error type |
