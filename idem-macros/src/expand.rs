@@ -204,7 +204,7 @@ impl Lowering<'_> {
         quote! {
             let (mut #call, #kept) = #guard.#begin #options;
             #describe
-            let (#run, mut #held) = match #call.admit().await {
+            let (mut #run, mut #held) = match #call.admit().await {
                 #p::Admitted::Run(#run, #held) => (#run, #held),
                 #p::Admitted::Done(#response) => return #response,
             };
@@ -215,9 +215,25 @@ impl Lowering<'_> {
     /// From BEGIN to COMMIT.
     fn work(&self) -> TokenStream {
         let p = self.runtime().private(Span::mixed_site());
-        let [run, held, attempt, tx, lent, handler, limit, outcome, ended, value, verdict, stop, commit] = [
-            "run", "held", "attempt", "tx", "lent", "handler", "limit", "outcome", "ended", "value", "verdict",
-            "stop", "commit",
+        let [
+            run,
+            again,
+            held,
+            reserved,
+            attempt,
+            tx,
+            lent,
+            handler,
+            limit,
+            outcome,
+            ended,
+            value,
+            verdict,
+            stop,
+            commit,
+        ] = [
+            "run", "again", "held", "reserved", "attempt", "tx", "lent", "handler", "limit", "outcome",
+            "ended", "value", "verdict", "stop", "commit",
         ]
         .map(local);
         let written = self.handler();
@@ -225,30 +241,38 @@ impl Lowering<'_> {
         let execution = if self.lends() { quote!(#lent) } else { quote!(_) };
         let answer = self.answer(&verdict, &value);
         quote! {{
-            let #ended = match #run.reserve(&mut #held).await {
-                #p::Reserved::Run(mut #attempt) => {
-                    let #handler = #written;
-                    let #limit = #p::Attempt::run_limit(&#attempt);
-                    let #outcome = {
-                        let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
-                        match #p::execute(#limit, #handler(#passed)).await {
-                            #p::Result::Ok(#value) => {
-                                let #verdict = {
-                                    #[allow(unused_imports)]
-                                    use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                                    (&&&&&#p::Look(&#value)).look_at_answer()
-                                };
-                                #answer
-                            }
-                            #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
-                        }
-                    };
-                    match #attempt.record(#outcome).await {
-                        #p::Recorded::Commit(#commit) => #commit.finalize().await,
-                        #p::Recorded::Ended(#ended) => #ended,
+            let #ended = {
+                let #reserved = loop {
+                    match #run.reserve(&mut #held).await {
+                        #p::ControlFlow::Break(#reserved) => break #reserved,
+                        #p::ControlFlow::Continue(#again) => #run = #again,
                     }
+                };
+                match #reserved {
+                    #p::Reserved::Run(mut #attempt) => {
+                        let #handler = #written;
+                        let #limit = #p::Attempt::run_limit(&#attempt);
+                        let #outcome = {
+                            let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
+                            match #p::execute(#limit, #handler(#passed)).await {
+                                #p::Result::Ok(#value) => {
+                                    let #verdict = {
+                                        #[allow(unused_imports)]
+                                        use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                                        (&&&&&#p::Look(&#value)).look_at_answer()
+                                    };
+                                    #answer
+                                }
+                                #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
+                            }
+                        };
+                        match #attempt.record(#outcome).await {
+                            #p::Recorded::Commit(#commit) => #commit.finalize().await,
+                            #p::Recorded::Ended(#ended) => #ended,
+                        }
+                    }
+                    #p::Reserved::Ended(#ended) => #ended,
                 }
-                #p::Reserved::Ended(#ended) => #ended,
             };
             #ended.answer(#held).await
         }}

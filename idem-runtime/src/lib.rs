@@ -115,6 +115,8 @@ mod in_process;
 #[cfg(feature = "axum")]
 mod lent;
 #[cfg(feature = "axum")]
+mod operation;
+#[cfg(feature = "axum")]
 mod options;
 mod outcome;
 #[cfg(feature = "axum")]
@@ -126,6 +128,10 @@ mod recording;
 mod replay;
 #[cfg(feature = "axum")]
 mod reserving;
+#[cfg(feature = "axum")]
+mod turn;
+#[cfg(feature = "axum")]
+mod waiting;
 
 #[cfg(feature = "axum")]
 #[doc(hidden)]
@@ -145,6 +151,8 @@ pub use self::idempotency::Idempotency;
 pub use self::inert::Inert;
 pub use self::key::{IdempotencyKey, KeyError, KeyFormat, Syntax};
 pub use self::key_value::KeyValue;
+#[cfg(feature = "axum")]
+pub use self::operation::Operation;
 pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};
