@@ -96,3 +96,30 @@ pub async fn every_byte_of_a_large_body_is_compared<DB: TestDatabase>(bench: &Be
     assert_replays(&first, &server.send(&request).await);
     assert_problem(&server.send(&request.body(other)).await, "idempotency_key_reused");
 }
+
+#[idempotent(scope = "tenant,endpoint", endpoint = "orders.create")]
+async fn named<DB: TestDatabase>(
+    _tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    Path(_account): Path<u64>,
+    Json(_order): Json<NewOrder>,
+) -> StatusCode {
+    StatusCode::CREATED
+}
+
+/// The path is not compared, what the handler reads of it is.
+// Cases: S-10, F-07
+pub async fn the_parameters_of_a_named_endpoint_are_compared<DB: TestDatabase>(bench: &Bench<DB>) {
+    let routes = ["/accounts/{id}/orders", "/v2/accounts/{id}/orders"]
+        .into_iter()
+        .fold(Router::new(), |routes, route| routes.route(route, post(named::<DB>)));
+    let server = bench.server().routes(routes).start().await;
+
+    let first = server.send(&r1().path("/accounts/7/orders")).await;
+    let moved = server.send(&r1().path("/v2/accounts/7/orders")).await;
+    let other = server.send(&r1().path("/accounts/8/orders")).await;
+
+    assert_ran(&first, 201);
+    assert_replays(&first, &moved);
+    assert_problem(&other, "idempotency_key_reused");
+}
