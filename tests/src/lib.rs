@@ -18,3 +18,4 @@ pub mod proxy;
 pub mod same;
 pub mod scripted;
 pub mod server;
+pub mod shape;

@@ -1,0 +1,64 @@
+//! What compiles, however odd it looks, and does what it says: one shape a file, each with a test of its own.
+//!
+//! They are modules of one program, which is linked once, and stand under the strictest lints. What must not compile is
+//! in `ui.rs`, what lints say in `lints.rs`, and the edition before in a package of its own.
+
+#![deny(warnings, missing_docs, unused_qualifications, clippy::pedantic, clippy::nursery)]
+#![deny(rust_2018_idioms, rust_2024_compatibility, missing_debug_implementations)]
+#![forbid(unsafe_code)]
+// A struct pattern that the scope reads is repeated in the expansion, and not in its short form.
+#![allow(non_shorthand_field_patterns)]
+// It asks for what `unreachable_pub` refuses.
+#![allow(clippy::redundant_pub_crate)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+#[path = "../ui/pass"]
+mod fixture {
+    mod answer_alias;
+    mod answer_half_open;
+    mod answer_left_open;
+    mod answer_nothing;
+    mod any_database;
+    mod associated_function;
+    mod body_of_every_kind;
+    mod const_generics;
+    mod extractors_that_may_fail;
+    mod fifteen_extractors;
+    mod generics;
+    mod inside_a_function;
+    mod lifetimes;
+    mod macro_rules;
+    mod mut_arguments;
+    mod names_of_the_expansion;
+    mod no_patterns;
+    mod no_prelude;
+    mod pattern_alternatives;
+    mod pattern_bound_twice;
+    mod pattern_nothing;
+    mod pattern_slice;
+    mod pattern_struct;
+    mod pattern_tuple;
+    mod raw_identifiers;
+    mod shadowed_names;
+    mod transaction_alias;
+    mod two_handlers;
+    mod unused_arguments;
+}
+
+#[test]
+fn every_fixture_is_part_of_this_program() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/pass");
+    let files = fs::read_dir(directory).expect("the directory of the fixtures");
+    let files = files.map(|file| file.expect("a file").path().with_extension(""));
+    let files = files.map(|file| file.file_name().expect("a name").to_string_lossy().into_owned());
+
+    let modules = include_str!("pass.rs").lines().filter_map(|line| {
+        let module = line.trim().strip_prefix("mod ")?.strip_suffix(';')?;
+        Some(module.to_owned())
+    });
+
+    assert_eq!(files.collect::<BTreeSet<_>>(), modules.collect());
+}
