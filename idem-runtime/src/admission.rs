@@ -21,7 +21,7 @@ use crate::in_process::{Attempt, Claim, Entered, Phase};
 use crate::key::{IdempotencyKey, KeyError};
 use crate::key_value::KeyValue;
 use crate::options::Rules;
-use crate::problem::Problem;
+use crate::problem::{KeyPlace, Problem};
 use crate::scope::{Scope, ScopeError, ScopeValue};
 use crate::store::{Address, KeyRequest, Store};
 
@@ -41,7 +41,7 @@ pub(crate) struct Seen {
 #[doc(hidden)]
 pub struct Call<DB: Store> {
     engine: Arc<Inner<DB>>,
-    rules: Arc<Rules>,
+    rules: Rules,
     seen: Seen,
     fingerprinter: Fingerprinter,
     scope: Result<Scope, ScopeError>,
@@ -66,7 +66,7 @@ impl<DB: Store> Call<DB> {
         } else {
             Fingerprinter::off()
         };
-        Self { engine, rules: Arc::new(rules), seen, fingerprinter, scope: Ok(Scope::new()) }
+        Self { engine, rules, seen, fingerprinter, scope: Ok(Scope::new()) }
     }
 
     /// Adds an argument to the fingerprint.
@@ -81,6 +81,7 @@ impl<DB: Store> Call<DB> {
 
     /// Takes the key from the request's content instead of its header.
     pub fn key<T: KeyValue + ?Sized>(&mut self, value: &T) {
+        self.rules.terms.key = KeyPlace::Content;
         self.seen.key = value.key_value().map(IdempotencyKey::new).transpose();
     }
 
@@ -117,22 +118,32 @@ impl<DB: Store> Call<DB> {
     pub fn admit(self) -> Pin<Box<dyn Future<Output = Admitted<DB>> + Send>> {
         Box::pin(async move {
             let engine = Arc::clone(&self.engine);
+            let terms = self.rules.terms.clone();
             match self.try_admit().await {
                 Ok(admitted) => admitted,
-                Err(problem) => Admitted::Done(engine.problem(problem)),
+                Err(problem) => Admitted::Done(engine.problem(&terms, problem)),
             }
         })
     }
 
-    async fn try_admit(self) -> Result<Admitted<DB>, Problem> {
+    async fn try_admit(mut self) -> Result<Admitted<DB>, Problem> {
         // RFC 9110, 9.2.1: nothing to protect, so nothing is stored.
         if self.seen.method.is_safe() {
             return self.admit_without_key().await;
         }
+        if !self.engine.http.is_enabled {
+            if !matches!(self.seen.key, Ok(None)) {
+                tracing::warn!(
+                    route = self.seen.route,
+                    "a request with an idempotency key is not protected: the engine is off"
+                );
+            }
+            return self.admit_without_key().await;
+        }
+        let Some(key) = self.take_key()? else { return self.admit_without_key().await };
+        let token = self.engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let engine = Arc::clone(&self.engine);
-        let rules = Arc::clone(&self.rules);
-        let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
-        let (request, execution) = self.judge()?;
+        let (rules, request, execution) = self.judge(key)?;
 
         let claim = match engine.enter(&request).await? {
             Ok(claim) => claim,
@@ -156,12 +167,22 @@ impl<DB: Store> Call<DB> {
         let held = engine.connection().await?;
         let token = engine.tasks.admit();
         let execution = Box::new(Execution::new(scope.unwrap_or_default(), None));
-        Ok(Admitted::Run(Run { engine, rules, keyed: None, execution, token }, held))
+        Ok(Admitted::Run(Run { engine, rules: Arc::new(rules), keyed: None, execution, token }, held))
     }
 
-    /// The key, the scope, the fingerprint, in the order in which a client can do something about them.
-    fn judge(self) -> Result<(KeyRequest, Box<Execution>), Problem> {
-        let key = self.seen.key.map_err(Problem::KeyInvalid)?.ok_or(Problem::KeyMissing)?;
+    /// The key; `None` if there is none and need not be.
+    fn take_key(&mut self) -> Result<Option<IdempotencyKey>, Problem> {
+        let key = std::mem::replace(&mut self.seen.key, Ok(None)).map_err(Problem::KeyInvalid)?;
+        match key {
+            Some(key) if self.rules.key_format.accepts(&key) => Ok(Some(key)),
+            Some(_) => Err(Problem::KeyInvalid(KeyError::Format)),
+            None if self.rules.required => Err(Problem::KeyMissing),
+            None => Ok(None),
+        }
+    }
+
+    /// The scope and then the fingerprint: what a client can do something about was judged before.
+    fn judge(self, key: IdempotencyKey) -> Result<(Arc<Rules>, KeyRequest, Box<Execution>), Problem> {
         let scope = self.scope.map_err(|error| {
             tracing::error!(%error, route = self.seen.route, "the scope of a request cannot be resolved");
             Problem::ScopeUnresolved
@@ -178,8 +199,9 @@ impl<DB: Store> Call<DB> {
             address: Address::new(&self.engine.settings.table, &scope, key.clone()),
             fingerprint,
             ttl_secs: self.rules.ttl_secs,
+            run_limit: self.rules.run_limit,
         };
-        Ok((request, Box::new(Execution::new(scope, Some(key)))))
+        Ok((Arc::new(self.rules), request, Box::new(Execution::new(scope, Some(key)))))
     }
 }
 

@@ -14,19 +14,19 @@ use crate::execute::{Stop, execute};
 use crate::fingerprint::Digest;
 use crate::idempotency::Inner;
 use crate::options::Rules;
-use crate::problem::Problem;
+use crate::problem::{Problem, Terms};
 use crate::replay::StoredResponse;
 use crate::store::{Cause, Found, Store};
 
 impl<DB: Store> Inner<DB> {
     /// The problem as a response.
-    pub(crate) fn problem(&self, problem: Problem) -> Response {
+    pub(crate) fn problem(&self, terms: &Terms, problem: Problem) -> Response {
         tracing::debug!(
-            code = problem.code(),
-            status = problem.status().as_u16(),
+            code = problem.code(terms),
+            status = problem.status(terms).as_u16(),
             "a request is answered by a problem"
         );
-        problem.response(&self.http.problem_base).map(Body::from)
+        problem.response(&self.http.problem_base, terms).map(Body::from)
     }
 
     /// Collects a body within `limit` and keeps what will be replayed. `None` if it is too large, has no known length,

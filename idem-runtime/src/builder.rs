@@ -10,9 +10,15 @@ use crate::key::{KeyFormat, Syntax};
 use crate::problem::DEFAULT_PROBLEM_BASE;
 use crate::replay::{self, IDEMPOTENCY_KEY, ReplayHeaders};
 use crate::store::{Isolation, Settings, Store, Table};
+#[cfg(feature = "axum")]
+use crate::tasks::{TaskFuture, Wrapper};
 
 /// Longest time that a setting may name. PostgreSQL's own time-outs end at 24.8 days.
 const LONGEST: Duration = Duration::from_hours(24);
+
+/// The largest answer that may be stored, in bytes: 512 MiB. A value in PostgreSQL has 1 GiB at most, and where a client
+/// reads it as text it has two characters for each byte.
+pub(crate) const LARGEST_RESPONSE: usize = 512 << 20;
 
 /// Settles how an [`Idempotency`] works. Made by [`Idempotency::builder`]; does no I/O.
 #[derive(Debug)]
@@ -24,11 +30,15 @@ pub struct Builder<DB: Store> {
     xmin_check: bool,
     http: HttpSettings,
     defaults: Defaults,
+    #[cfg(feature = "axum")]
+    wrapper: Wrapper,
 }
 
 /// What the builder settles about requests and answers.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpSettings {
+    /// Whether keys are looked at.
+    pub(crate) is_enabled: bool,
     pub(crate) acquire_timeout: Duration,
     pub(crate) problem_base: String,
 }
@@ -59,6 +69,7 @@ impl<DB: Store> Builder<DB> {
             advisory_locks: true,
             xmin_check: true,
             http: HttpSettings {
+                is_enabled: true,
                 acquire_timeout: Duration::from_secs(5),
                 problem_base: DEFAULT_PROBLEM_BASE.to_owned(),
             },
@@ -73,7 +84,59 @@ impl<DB: Store> Builder<DB> {
                 run_limit: Duration::from_mins(1),
                 compares: true,
             },
+            #[cfg(feature = "axum")]
+            wrapper: Wrapper::default(),
         }
+    }
+
+    /// Whether the engine is on; `true` if not given. Off, handlers run in a plain transaction for every request: no key
+    /// is judged, nothing is reserved, stored or replayed, and a duplicate runs. `build` warns of it, and so does
+    /// every request that carries a key.
+    ///
+    /// For the hour in which the key table is the trouble, read from the application's configuration.
+    pub fn enabled(mut self, on: bool) -> Self {
+        self.http.is_enabled = on;
+        self
+    }
+
+    /// Wraps the future of every task that the engine spawns: those that run handlers, and those of
+    /// [`after_commit`](crate::Execution::after_commit). Left as they are if not given.
+    ///
+    /// A handler does not run in its request's own task, which would end with the client. So what follows a task, such
+    /// as task-locals or an error reporter's hub, is handed over here: `wrap` is called where the request's
+    /// task-locals are still there, or the run's for `after_commit`, and gives a future that sets them around the one
+    /// it is given. The tracing span and subscriber follow by themselves.
+    ///
+    /// The future must be polled to its end. One that is dropped is answered 503 with an unknown outcome; so is a panic
+    /// that the wrapper catches, which otherwise goes on in the request's task.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "postgres")] mod example {
+    /// use idem_runtime::{BuildError, Idempotency};
+    /// use sqlx::{PgPool, Postgres};
+    ///
+    /// tokio::task_local! {
+    ///     static REQUEST_ID: u64;
+    /// }
+    ///
+    /// fn engine(pool: PgPool) -> Result<Idempotency<Postgres>, BuildError> {
+    ///     Idempotency::builder(pool)
+    ///         .wrap_tasks(|task| match REQUEST_ID.try_with(|id| *id) {
+    ///             Ok(id) => Box::pin(REQUEST_ID.scope(id, task)),
+    ///             Err(_) => task,
+    ///         })
+    ///         .build()
+    /// }
+    /// # }
+    /// ```
+    #[cfg(feature = "axum")]
+    pub fn wrap_tasks<F>(mut self, wrap: F) -> Self
+    where
+        F: Fn(TaskFuture) -> TaskFuture + Send + Sync + 'static,
+    {
+        self.wrapper = Wrapper::new(wrap);
+        self
     }
 
     /// Which spellings of the key's header field are accepted. Quoted and bare if not given.
@@ -117,8 +180,8 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
-    /// Largest body of an answer that is stored, in bytes; 1 048 576 (1 MiB) if not given. A larger one is a 500, and
-    /// the run is rolled back.
+    /// Largest body of an answer that is stored, 1 to 536 870 912 bytes (512 MiB); 1 048 576 (1 MiB) if not given. A
+    /// larger one is a 500, and the run is rolled back.
     pub fn max_response(mut self, bytes: usize) -> Self {
         self.defaults.max_response = bytes;
         self
@@ -193,6 +256,9 @@ impl<DB: Store> Builder<DB> {
         {
             return Err(BuildError::ReplayHeader(name.clone()));
         }
+        if !(1..=LARGEST_RESPONSE).contains(&self.defaults.max_response) {
+            return Err(BuildError::MaxResponse);
+        }
         if ![400, 409, 422].contains(&self.defaults.mismatch.as_u16()) {
             return Err(BuildError::Mismatch(self.defaults.mismatch));
         }
@@ -200,13 +266,19 @@ impl<DB: Store> Builder<DB> {
         if base.is_empty() || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(BuildError::ProblemBase);
         }
-        let settings = Settings {
-            table,
-            isolation: self.defaults.isolation,
-            run_limit: self.defaults.run_limit,
-            advisory_locks: self.advisory_locks,
-            xmin_check: self.xmin_check,
-        };
-        Ok(Idempotency::new(self.pools, settings, self.http, self.defaults))
+        let settings = Settings { table, advisory_locks: self.advisory_locks, xmin_check: self.xmin_check };
+        if !self.http.is_enabled {
+            tracing::warn!(
+                "the idempotency engine is off: handlers run for every request, and no key protects them"
+            );
+        }
+        Ok(Idempotency::new(
+            self.pools,
+            settings,
+            self.http,
+            self.defaults,
+            #[cfg(feature = "axum")]
+            self.wrapper,
+        ))
     }
 }

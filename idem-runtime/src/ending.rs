@@ -14,7 +14,8 @@ use crate::engine::{BoxFuture, RETRIES, within};
 use crate::held::{END_LIMIT, Held};
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
-use crate::problem::Problem;
+use crate::options::Rules;
+use crate::problem::{Problem, Terms};
 use crate::replay::StoredResponse;
 use crate::store::{Cause, KeyRequest, Store};
 
@@ -22,6 +23,7 @@ use crate::store::{Cause, KeyRequest, Store};
 #[doc(hidden)]
 pub struct Ended<DB: Store> {
     pub(crate) engine: Arc<Inner<DB>>,
+    pub(crate) rules: Arc<Rules>,
     pub(crate) ending: Ending<DB>,
     pub(crate) condition: Condition,
     pub(crate) claim: Option<Claim>,
@@ -125,13 +127,14 @@ impl<DB: Store> Ended<DB> {
     #[must_use]
     pub fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Response> {
         Box::pin(async move {
-            let Self { engine, ending, mut condition, claim, mut lock } = self;
+            let Self { engine, rules, ending, mut condition, claim, mut lock } = self;
             let answer = match ending {
                 Ending::Answer(response) => Ok(response),
                 Ending::Panic(panic) => Err(panic),
                 Ending::Failed(unstored) => {
                     drop(lock.take());
-                    let (answer, after) = engine.store_failed(held.connection(), *unstored).await;
+                    let (answer, after) =
+                        engine.store_failed(held.connection(), &rules.terms, *unstored).await;
                     condition = after;
                     Ok(answer)
                 }
@@ -157,13 +160,14 @@ impl<DB: Store> Inner<DB> {
     async fn store_failed(
         &self,
         connection: &mut DB::Connection,
+        terms: &Terms,
         unstored: Unstored<DB>,
     ) -> (Response, Condition) {
         let Unstored { request, mark, stored, response } = unstored;
         for _ in 0..=RETRIES {
             match within(DB::store_failed(connection, &self.statements, &request, &mark, &stored)).await {
                 Ok(true) => return (response, Condition::Clean),
-                Ok(false) => return self.yield_to_winner(connection, &request).await,
+                Ok(false) => return self.yield_to_winner(connection, terms, &request).await,
                 Err(error) if Cause::of(&error) == Cause::Conflict => {}
                 Err(error) => {
                     tracing::error!(%error, "the answer of a rolled-back run cannot be stored");
@@ -172,29 +176,30 @@ impl<DB: Store> Inner<DB> {
                     if matches!(error, sqlx::Error::Database(_)) {
                         settle::<DB>(connection).await;
                     }
-                    return (self.problem(problem), Condition::Suspect);
+                    return (self.problem(terms, problem), Condition::Suspect);
                 }
             }
         }
         settle::<DB>(connection).await;
-        (self.problem(Problem::Transient), Condition::Clean)
+        (self.problem(terms, Problem::Transient), Condition::Clean)
     }
 
     /// Another request took the key after the rollback, so its run counts.
     async fn yield_to_winner(
         &self,
         connection: &mut DB::Connection,
+        terms: &Terms,
         request: &KeyRequest,
     ) -> (Response, Condition) {
         match within(DB::find(connection, &self.statements, &request.address)).await {
             Ok(Some(found)) => {
                 let answer = answer_from(&found, &request.fingerprint);
-                (answer.unwrap_or_else(|problem| self.problem(problem)), Condition::Clean)
+                (answer.unwrap_or_else(|problem| self.problem(terms, problem)), Condition::Clean)
             }
-            Ok(None) => (self.problem(Problem::InProgress), Condition::Clean),
+            Ok(None) => (self.problem(terms, Problem::InProgress), Condition::Clean),
             Err(error) => {
                 tracing::error!(%error, "the winner of a key cannot be looked up");
-                (self.problem(Problem::OutcomeUnknown), Condition::Suspect)
+                (self.problem(terms, Problem::OutcomeUnknown), Condition::Suspect)
             }
         }
     }

@@ -32,7 +32,6 @@ use crate::outcome::{self, Plan, Verdict};
 use crate::problem::Problem;
 use crate::reserving::{Begun, Refused};
 use crate::store::{Cause, KeyRequest, Probe, Store};
-use crate::tasks::Tasks;
 
 /// How long a statement of the engine may take once the handler has run. A server that does not reply within it will
 /// hardly do so later, and the client has given up.
@@ -85,7 +84,7 @@ impl<DB: Store> Run<DB> {
     /// Where the run's task is spawned.
     #[must_use]
     pub fn tasks(&self) -> Detach<DB> {
-        Detach { engine: Arc::clone(&self.engine), tasks: self.engine.tasks.clone() }
+        Detach { engine: Arc::clone(&self.engine), rules: Arc::clone(&self.rules) }
     }
 
     /// RESERVE: opens the transaction and makes the key row its first write, or learns who did.
@@ -111,10 +110,14 @@ impl<DB: Store> Run<DB> {
         })
     }
 
+    pub(crate) fn problem(&self, problem: Problem) -> Response {
+        self.engine.problem(&self.rules.terms, problem)
+    }
+
     pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition, lock: Option<DB::Lock>) -> Ended<DB> {
         // What was queued for after COMMIT is dropped with the run, unless it has begun.
-        let Self { engine, keyed, .. } = self;
-        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock }
+        let Self { engine, rules, keyed, .. } = self;
+        Ended { engine, rules, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock }
     }
 }
 
@@ -122,7 +125,7 @@ impl<DB: Store> Run<DB> {
 #[doc(hidden)]
 pub struct Detach<DB: Store> {
     engine: Arc<Inner<DB>>,
-    tasks: Tasks,
+    rules: Arc<Rules>,
 }
 
 impl<DB: Store> Detach<DB> {
@@ -134,9 +137,9 @@ impl<DB: Store> Detach<DB> {
     where
         F: Future<Output = Response> + Send + 'static,
     {
-        match self.tasks.run(work).await {
+        match self.engine.tasks.run(work).await {
             Some(response) => response,
-            None => self.engine.problem(Problem::OutcomeUnknown),
+            None => self.engine.problem(&self.rules.terms, Problem::OutcomeUnknown),
         }
     }
 }
@@ -320,7 +323,7 @@ impl<'h, DB: Store> Commit<'h, DB> {
                     } else {
                         Problem::CommitRejected
                     };
-                    let answer = run.engine.problem(problem);
+                    let answer = run.problem(problem);
                     run.ended(Ending::Answer(answer), Condition::Suspect, None)
                 }
             }

@@ -51,6 +51,8 @@ pub enum BuildError {
     RunLimit,
     /// The acquire time-out is zero or longer than 24 h.
     AcquireTimeout,
+    /// The largest stored body is not between 1 byte and 512 MiB.
+    MaxResponse,
     /// The status of a mismatch is not 400, 409 or 422.
     Mismatch(http::StatusCode),
     /// The base of the problem types is not printable ASCII, or empty.
@@ -66,6 +68,7 @@ impl fmt::Display for BuildError {
             Self::AcquireTimeout => {
                 f.write_str("the acquire time-out must be longer than zero and at most 24 hours")
             }
+            Self::MaxResponse => f.write_str("the largest stored body must be between 1 byte and 512 MiB"),
             Self::Mismatch(status) => write!(f, "a mismatch is 400, 409 or 422, not {}", status.as_u16()),
             Self::ProblemBase => {
                 f.write_str("the base of the problem types must be a URI in printable ASCII")

@@ -15,7 +15,7 @@ use crate::key::IdempotencyKey;
 use crate::scope::Scope;
 use crate::store::{Address, Found, KeyRow, Settings, Source, Store};
 #[cfg(feature = "axum")]
-use crate::tasks::Tasks;
+use crate::tasks::{Tasks, Wrapper};
 
 /// The engine behind `#[idempotent]`: a database, a table and the settings of an application.
 ///
@@ -42,7 +42,13 @@ impl<DB: Store> Idempotency<DB> {
         Builder::new(source.into_pools())
     }
 
-    pub(crate) fn new(pools: DB::Pools, settings: Settings, http: HttpSettings, defaults: Defaults) -> Self {
+    pub(crate) fn new(
+        pools: DB::Pools,
+        settings: Settings,
+        http: HttpSettings,
+        defaults: Defaults,
+        #[cfg(feature = "axum")] wrapper: Wrapper,
+    ) -> Self {
         Self(Arc::new(Inner {
             pools,
             statements: DB::statements(&settings),
@@ -52,7 +58,7 @@ impl<DB: Store> Idempotency<DB> {
             #[cfg(feature = "axum")]
             in_process: InProcess::default(),
             #[cfg(feature = "axum")]
-            tasks: Tasks::default(),
+            tasks: Tasks::new(wrapper),
             is_checked: AtomicBool::new(false),
         }))
     }

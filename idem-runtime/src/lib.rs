@@ -155,5 +155,7 @@ pub use self::scope::{Scope, ScopeError, ScopeValue};
 #[cfg(feature = "sqlite")]
 pub use self::store::SqlitePools;
 pub use self::store::{Isolation, KeyRow, Source, Store, TableNameError};
+#[cfg(feature = "axum")]
+pub use self::tasks::TaskFuture;
 pub use self::transient::{Transient, is_transient};
 pub use self::tx::Tx;

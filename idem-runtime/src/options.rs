@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::builder::Defaults;
+use crate::builder::{Defaults, LARGEST_RESPONSE};
 use crate::key::{KeyFormat, Syntax};
 use crate::outcome::RecordRule;
+use crate::problem::{KeyPlace, Terms};
 use crate::replay::ReplayHeaders;
 use crate::store::Isolation;
 
@@ -39,6 +40,28 @@ pub enum InProgress {
     Reject,
     /// It waits for so many milliseconds, and is told so then, with this status.
     Wait { limit_ms: u32, then: u16 },
+}
+
+impl InProgress {
+    /// The status of the answer to a duplicate that is told so.
+    fn status(self) -> StatusCode {
+        match self {
+            Self::Reject => StatusCode::CONFLICT,
+            Self::Wait { then, .. } => status(then).unwrap_or(StatusCode::CONFLICT),
+        }
+    }
+
+    /// How long a duplicate waits; `None` if it does not.
+    pub(crate) fn limit(self) -> Option<Duration> {
+        match self {
+            Self::Reject => None,
+            Self::Wait { limit_ms, .. } => Some(Duration::from_millis(limit_ms.into())),
+        }
+    }
+}
+
+fn status(number: u16) -> Option<StatusCode> {
+    StatusCode::from_u16(number).ok()
 }
 
 /// One day.
@@ -87,10 +110,20 @@ impl Options {
         key_format: key_format(KeyFormat),
         mismatch: mismatch(u16),
         replay_headers: replay_headers(&'static [&'static str]),
-        max_response: max_response(usize),
         isolation: isolation(Isolation),
         run_limit_secs: run_limit(u64),
         fingerprint: fingerprint(bool),
+    }
+
+    /// The largest body that is stored, in bytes.
+    ///
+    /// # Panics
+    /// Out of its range, which in a constant is an error of the build.
+    #[must_use]
+    pub const fn max_response(mut self, bytes: usize) -> Self {
+        assert!(0 < bytes && bytes <= LARGEST_RESPONSE, "`max_response` must be between 1 byte and 512 MiB");
+        self.max_response = Some(bytes);
+        self
     }
 
     /// These options, and where they say nothing those of `base`.
@@ -126,6 +159,7 @@ impl Options {
     /// The options in force, with what the builder settles where they say nothing.
     pub(crate) fn rules(self, defaults: &Defaults) -> Rules {
         let ttl_secs = self.ttl_secs.unwrap_or(DEFAULT_TTL_SECS);
+        let in_progress = self.in_progress.unwrap_or(InProgress::Reject);
         // A row must not expire before its request ends, or its retry would run.
         let run_limit = self.run_limit_secs.map_or(defaults.run_limit, Duration::from_secs);
         Rules {
@@ -133,13 +167,17 @@ impl Options {
             run_limit: run_limit.min(Duration::from_secs(ttl_secs)),
             record: self.record.unwrap_or_default(),
             required: self.required.unwrap_or(true),
-            in_progress: self.in_progress.unwrap_or(InProgress::Reject),
+            in_progress,
             endpoint: self.endpoint,
             key_format: self.key_format.unwrap_or(defaults.key_format),
-            mismatch: self
-                .mismatch
-                .and_then(|status| StatusCode::from_u16(status).ok())
-                .unwrap_or(defaults.mismatch),
+            terms: Terms {
+                key: match self.header {
+                    Some(spelt) => KeyPlace::Spelt(spelt),
+                    None => KeyPlace::Header(defaults.header.clone()),
+                },
+                mismatch: self.mismatch.and_then(status).unwrap_or(defaults.mismatch),
+                in_progress: in_progress.status(),
+            },
             replay_headers: match self.replay_headers {
                 Some(names) => ReplayHeaders::Written(names),
                 None => defaults.replay_headers.clone(),
@@ -163,8 +201,8 @@ pub(crate) struct Rules {
     /// The endpoint's own name, in place of method and route.
     pub(crate) endpoint: Option<&'static str>,
     pub(crate) key_format: KeyFormat,
-    /// The status of a mismatch.
-    pub(crate) mismatch: StatusCode,
+    /// How its problems read.
+    pub(crate) terms: Terms,
     pub(crate) replay_headers: ReplayHeaders,
     /// In bytes.
     pub(crate) max_response: usize,
@@ -211,7 +249,7 @@ mod tests {
         let rules = handler.over(policy).rules(&defaults());
 
         assert_eq!((rules.ttl_secs, rules.required), (7, false));
-        assert_eq!((rules.mismatch, rules.run_limit), (StatusCode::CONFLICT, Duration::from_secs(2)));
+        assert_eq!((rules.terms.mismatch, rules.run_limit), (StatusCode::CONFLICT, Duration::from_secs(2)));
         assert_eq!((rules.max_response, rules.in_progress), (1024, InProgress::Reject));
     }
 }

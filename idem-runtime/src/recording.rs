@@ -63,17 +63,18 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             RolledBack::Lost => return self.lose().await,
             RolledBack::Failed => {
                 // An answer that was to be stored and is not must not leave: the retry may come to another.
-                let answer = self.run.engine.problem(Problem::Transient);
+                let answer = self.run.problem(Problem::Transient);
                 return self.ended(Ending::Answer(answer), Condition::Suspect);
             }
         }
-        let Self { run: Run { engine, keyed, .. }, lock, mark, .. } = self;
+        let Self { run: Run { engine, rules, keyed, .. }, lock, mark, .. } = self;
         let (Some(Keyed { request, claim }), Some(mark)) = (keyed, mark) else {
             unreachable!("only a run with a key has an answer to record")
         };
         let response = Response::from_parts(parts, Body::from(body));
         Recorded::Ended(Ended {
             engine,
+            rules,
             ending: Ending::Failed(Box::new(Unstored { request, mark, stored, response })),
             condition: Condition::Clean,
             claim: Some(claim),
@@ -122,7 +123,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         if rolled_back == RolledBack::Lost {
             return self.lose().await;
         }
-        let answer = self.run.engine.problem(problem);
+        let answer = self.run.problem(problem);
         self.ended(Ending::Answer(answer), rolled_back.condition())
     }
 
@@ -147,7 +148,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
                 tracing::error!(%error, "its key cannot be marked, so a retry runs");
             }
         }
-        let answer = self.run.engine.problem(Problem::OutcomeUnknown);
+        let answer = self.run.problem(Problem::OutcomeUnknown);
         self.ended(Ending::Answer(answer), Condition::Suspect)
     }
 }

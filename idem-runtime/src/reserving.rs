@@ -68,7 +68,8 @@ impl<DB: Store> Run<DB> {
             })?;
         }
         let mut begun = Instant::now();
-        let mut tx = held.connection().begin_with(DB::begin(&engine.statements)).await.map_err(not_begun)?;
+        let mut tx =
+            held.connection().begin_with(DB::begin(self.rules.isolation)).await.map_err(not_begun)?;
         let lock = DB::lock(&engine.pools);
         let Some(keyed) = &self.keyed else { return Ok(Begun { tx, lock, mark: None }) };
 
@@ -97,7 +98,7 @@ impl<DB: Store> Run<DB> {
                 break;
             }
             begun = Instant::now();
-            let statement = DB::begin(&engine.statements);
+            let statement = DB::begin(self.rules.isolation);
             DB::TransactionManager::begin(&mut tx, Some(statement)).await.map_err(not_begun)?;
         }
         let condition = roll_back(&mut tx).await.condition();
@@ -122,7 +123,7 @@ impl<DB: Store> Run<DB> {
         if let Some(keyed) = keyed {
             keyed.claim.over(attempted);
         }
-        let answer = answer.unwrap_or_else(|problem| self.engine.problem(problem));
+        let answer = answer.unwrap_or_else(|problem| self.problem(problem));
         self.ended(Ending::Answer(answer), condition, None)
     }
 }

@@ -1,12 +1,15 @@
 //! The tasks that do the work from BEGIN to COMMIT.
 
 use std::any::Any;
+use std::fmt;
 use std::future::Future;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -22,12 +25,37 @@ pub(crate) struct Tasks(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
+    wrapper: Wrapper,
     tracker: TaskTracker,
     stop: CancellationToken,
     is_draining: AtomicBool,
 }
 
+/// The future of a task, as [`Builder::wrap_tasks`](crate::Builder::wrap_tasks) is given it.
+pub type TaskFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What the application puts around the tasks.
+#[derive(Clone, Default)]
+pub(crate) struct Wrapper(Option<Arc<dyn Fn(TaskFuture) -> TaskFuture + Send + Sync>>);
+
+impl Wrapper {
+    pub(crate) fn new(wrap: impl Fn(TaskFuture) -> TaskFuture + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(wrap)))
+    }
+
+    fn wrap(&self, task: TaskFuture) -> TaskFuture {
+        match &self.0 {
+            Some(wrap) => wrap(task),
+            None => task,
+        }
+    }
+}
+
 impl Tasks {
+    pub(crate) fn new(wrapper: Wrapper) -> Self {
+        Self(Arc::new(Inner { wrapper, ..Inner::default() }))
+    }
+
     /// Counts a request as running before its task is there; `None` once the engine drains.
     pub(crate) fn admit(&self) -> Option<TaskTrackerToken> {
         // Counted before the look at the flag, so that a drain either sees this request or refuses it.
@@ -52,10 +80,17 @@ impl Tasks {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let stop = self.0.stop.clone();
-        let work = stop.run_until_cancelled_owned(work);
-        match self.0.tracker.spawn(work.in_current_span().with_current_subscriber()).await {
-            Ok(finished) => finished,
+        let (sender, mut receiver) = oneshot::channel();
+        let work = self.0.stop.clone().run_until_cancelled_owned(work);
+        let task = self.0.wrapper.wrap(Box::pin(async move {
+            if let Some(finished) = work.await {
+                // Nobody receives it once the caller is gone.
+                drop(sender.send(finished));
+            }
+        }));
+        match self.0.tracker.spawn(task.in_current_span().with_current_subscriber()).await {
+            // Nothing was sent by a task that was stopped, or that its wrapper dropped.
+            Ok(()) => receiver.try_recv().ok(),
             Err(stopped) => match stopped.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
                 Err(_cancelled) => None,
@@ -80,7 +115,16 @@ impl Tasks {
                 }
             }
         };
-        self.0.tracker.spawn(logged.in_current_span().with_current_subscriber());
+        // The wrapper is the application's own and may panic, but what has committed must be answered.
+        match catch_unwind(AssertUnwindSafe(|| self.0.wrapper.wrap(Box::pin(logged)))) {
+            Ok(task) => drop(self.0.tracker.spawn(task.in_current_span().with_current_subscriber())),
+            Err(panic) => {
+                tracing::error!(
+                    panic = text_of(&*panic),
+                    "the wrapper of a task panicked, so its work is not done"
+                );
+            }
+        }
     }
 
     /// Refuses new requests, waits up to `limit` for the running ones and drops the rest. Gives the number dropped.
@@ -104,9 +148,16 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
 }
 
+impl fmt::Debug for Wrapper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Wrapper").field(&self.0.is_some()).finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::sync::atomic::AtomicUsize;
 
     use super::*;
 
@@ -131,6 +182,61 @@ mod tests {
             assert!(waiting.are_stopped());
             drop(token);
             assert_eq!(drain.await, 1);
+        });
+    }
+
+    /// A wrapper that polls what it is given and counts.
+    fn counting() -> (Wrapper, Arc<AtomicUsize>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let wrapper = Wrapper::new(move |task| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            task
+        });
+        (wrapper, count)
+    }
+
+    #[test]
+    fn a_wrapper_is_around_runs_and_what_comes_after_them() {
+        let (wrapper, count) = counting();
+        block_on(async {
+            let tasks = Tasks::new(wrapper);
+
+            assert_eq!(tasks.run(async { 7 }).await, Some(7));
+            tasks.spawn(async {});
+
+            assert_eq!(tasks.drain(Duration::from_secs(20)).await, 0);
+        });
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn a_task_that_its_wrapper_drops_has_no_outcome() {
+        block_on(async {
+            let tasks = Tasks::new(Wrapper::new(|task| {
+                drop(task);
+                Box::pin(async {})
+            }));
+
+            assert_eq!(tasks.run(async { 7 }).await, None);
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "the handler's own")]
+    fn a_panic_goes_on_in_the_caller_through_the_wrapper() {
+        let (wrapper, _) = counting();
+        block_on(async { Tasks::new(wrapper).run(async { panic!("the handler's own") }).await });
+    }
+
+    #[test]
+    fn a_wrapper_that_panics_after_commit_hurts_nobody() {
+        block_on(async {
+            let tasks = Tasks::new(Wrapper::new(|_| panic!("wrapping")));
+
+            tasks.spawn(async {});
+
+            assert_eq!(tasks.drain(Duration::from_secs(20)).await, 0);
         });
     }
 }

@@ -145,6 +145,27 @@ pub enum KeyFormat {
     Uuid,
 }
 
+impl KeyFormat {
+    /// Whether the key has this format.
+    #[cfg(feature = "axum")]
+    pub(crate) fn accepts(self, key: &IdempotencyKey) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Uuid => is_uuid(key.as_str()),
+        }
+    }
+}
+
+/// Digits and hyphens where a UUID has them. The `uuid` crate would accept other spellings too, such as `urn:uuid:…`.
+#[cfg(feature = "axum")]
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
 /// Why a text is not an idempotency key. Never holds any part of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

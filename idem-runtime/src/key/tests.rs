@@ -244,3 +244,19 @@ fn reasons_are_the_words_of_the_protocol() {
         assert_eq!(error.reason(), reason);
     }
 }
+
+#[cfg(feature = "axum")]
+#[test]
+fn a_uuid_is_five_groups_of_hexadecimal_digits() {
+    use super::KeyFormat;
+
+    let accepts = |text: &str| KeyFormat::Uuid.accepts(&IdempotencyKey::new(text).unwrap());
+
+    assert!(accepts("0f2c1f56-0ba4-4a4f-9d3a-6a8e4f6f2b11"));
+    assert!(accepts("0F2C1F56-0BA4-4A4F-9D3A-6A8E4F6F2B11"));
+    assert!(!accepts("0f2c1f560ba44a4f9d3a6a8e4f6f2b11"));
+    assert!(!accepts("{0f2c1f56-0ba4-4a4f-9d3a-6a8e4f6f2b11}"));
+    assert!(!accepts("0f2c1f56-0ba4-4a4f-9d3a-6a8e4f6f2b1g"));
+    assert!(!accepts("0f2c1f5-60ba4-4a4f-9d3a-6a8e4f6f2b11"));
+    assert!(KeyFormat::Any.accepts(&IdempotencyKey::new("not a uuid").unwrap()));
+}

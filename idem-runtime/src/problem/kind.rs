@@ -1,15 +1,17 @@
 //! The wording of each problem, and what it tells a client to do.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 
-use super::Problem;
+use super::{Problem, Terms};
 
 /// What tells one kind of problem from another in its body.
 pub(super) struct Kind {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
-    pub(super) title: &'static str,
-    pub(super) detail: &'static str,
+    pub(super) title: Cow<'static, str>,
+    pub(super) detail: Cow<'static, str>,
     pub(super) retry: Retry,
 }
 
@@ -44,102 +46,113 @@ impl Retry {
 }
 
 impl Problem {
-    /// The fixed parts of this problem.
-    pub(super) fn kind(self) -> Kind {
+    /// The parts of this problem, on these terms.
+    #[expect(clippy::too_many_lines, reason = "one arm for each problem, all alike")]
+    pub(super) fn kind(self, terms: &Terms) -> Kind {
+        let key = &terms.key;
         match self {
             Self::KeyMissing => Kind {
                 status: StatusCode::BAD_REQUEST,
                 code: "idempotency_key_missing",
-                title: "Idempotency-Key is missing",
-                detail: "This operation requires an Idempotency-Key header.",
+                title: Cow::Owned(format!("{} is missing", key.subject())),
+                detail: Cow::Owned(key.is_required()),
                 retry: Retry::FixRequest,
             },
             Self::KeyInvalid(_) => Kind {
                 status: StatusCode::BAD_REQUEST,
                 code: "idempotency_key_invalid",
-                title: "Idempotency-Key is not valid",
-                detail: "The Idempotency-Key header must be one string of 1 to 255 printable ASCII \
-                         characters.",
+                title: Cow::Owned(format!("{} is not valid", key.subject())),
+                detail: Cow::Owned(key.must_be()),
                 retry: Retry::FixRequest,
             },
             Self::InProgress => Kind {
-                status: StatusCode::CONFLICT,
+                status: terms.in_progress,
                 code: "idempotency_in_progress",
-                title: "A request with this Idempotency-Key is in progress",
-                detail: "The first request with this Idempotency-Key has not finished. Send the same request \
-                         again later.",
+                title: Cow::Owned(format!("A request with this {} is in progress", key.noun())),
+                detail: Cow::Owned(format!(
+                    "The first request with this {} has not finished. Send the same request again later.",
+                    key.noun()
+                )),
                 retry: Retry::Later,
             },
             Self::KeyReused => Kind {
-                status: StatusCode::UNPROCESSABLE_ENTITY,
+                status: terms.mismatch,
                 code: "idempotency_key_reused",
-                title: "Idempotency-Key is already used",
-                detail: "This Idempotency-Key was first used with a different request. Use a new key for a \
-                         different request.",
-                retry: Retry::NewKey,
+                title: Cow::Owned(format!("{} is already used", key.subject())),
+                detail: Cow::Owned(format!(
+                    "This {} was first used with a different request. Use a new key for a different request.",
+                    key.noun()
+                )),
+                // Clients that retry every 409 find here that this one is final.
+                retry: if terms.mismatch == StatusCode::CONFLICT { Retry::Never } else { Retry::NewKey },
             },
             Self::NeedsReconciliation => Kind {
                 status: StatusCode::CONFLICT,
                 code: "idempotency_needs_reconciliation",
-                title: "The outcome of this operation must be checked",
-                detail: "An earlier attempt did not finish and is too old to be run again automatically.",
+                title: Cow::Borrowed("The outcome of this operation must be checked"),
+                detail: Cow::Borrowed(
+                    "An earlier attempt did not finish and is too old to be run again automatically.",
+                ),
                 retry: Retry::Never,
             },
             Self::StoreUnavailable => Kind {
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 code: "idempotency_store_unavailable",
-                title: "The operation could not be started",
-                detail: "The request was not run. Send the same request again later.",
+                title: Cow::Borrowed("The operation could not be started"),
+                detail: Cow::Borrowed("The request was not run. Send the same request again later."),
                 retry: Retry::Later,
             },
             Self::Transient => Kind {
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 code: "idempotency_transient",
-                title: "The operation was rolled back",
-                detail: "The request had no effect. Send the same request again later.",
+                title: Cow::Borrowed("The operation was rolled back"),
+                detail: Cow::Borrowed("The request had no effect. Send the same request again later."),
                 retry: Retry::Later,
             },
             Self::OutcomeUnknown => Kind {
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 code: "idempotency_outcome_unknown",
-                title: "The outcome of the operation is unknown",
-                detail: "The request may have taken effect. Send the same request again with the same \
-                         Idempotency-Key to learn the outcome.",
+                title: Cow::Borrowed("The outcome of the operation is unknown"),
+                detail: Cow::Owned(format!(
+                    "The request may have taken effect. Send the same request again with the same {} to learn \
+                     the outcome.",
+                    key.noun()
+                )),
                 retry: Retry::Later,
             },
             Self::ScopeUnresolved => Kind {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 code: "idempotency_scope_unresolved",
-                title: "The request cannot be protected",
-                detail: "The request was not run.",
+                title: Cow::Borrowed("The request cannot be protected"),
+                detail: Cow::Borrowed("The request was not run."),
                 retry: Retry::Never,
             },
             Self::FingerprintFailed => Kind {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 code: "idempotency_fingerprint_failed",
-                title: "The request cannot be compared",
-                detail: "The request was not run.",
+                title: Cow::Borrowed("The request cannot be compared"),
+                detail: Cow::Borrowed("The request was not run."),
                 retry: Retry::Never,
             },
             Self::ResponseNotStorable => Kind {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 code: "idempotency_response_not_storable",
-                title: "The response cannot be stored",
-                detail: "The operation was rolled back.",
+                title: Cow::Borrowed("The response cannot be stored"),
+                detail: Cow::Borrowed("The operation was rolled back."),
                 retry: Retry::Never,
             },
             Self::CommitRejected => Kind {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 code: "idempotency_commit_rejected",
-                title: "The operation was rolled back",
-                detail: "The operation did not complete and had no effect.",
+                title: Cow::Borrowed("The operation was rolled back"),
+                detail: Cow::Borrowed("The operation did not complete and had no effect."),
                 retry: Retry::SameKey,
             },
             Self::StoreMisconfigured => Kind {
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 code: "idempotency_store_misconfigured",
-                title: "The operation could not be started",
-                detail: "The request was not run.",
+                title: Cow::Borrowed("The operation could not be started"),
+                detail: Cow::Borrowed("The request was not run."),
                 retry: Retry::Never,
             },
         }

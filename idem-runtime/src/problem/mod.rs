@@ -1,9 +1,10 @@
 //! The errors of the library that a client sees, as problem details (RFC 9457).
 //!
-//! Every body is fixed but for the base of its `type`, and for `reason` where the key is invalid: nothing of
+//! Every body is fixed by what the application has settled, but for `reason` where the key is invalid: nothing of
 //! the request, the stored answer or the database's messages can get into one.
 
 mod kind;
+mod terms;
 
 use std::fmt::Write as _;
 
@@ -11,6 +12,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 
 use self::kind::{Kind, Retry};
+pub(crate) use self::terms::{KeyPlace, Terms};
 use crate::key::{IdempotencyKey, KeyError};
 
 /// What the `type` of a problem begins with unless the application sets its own base.
@@ -55,27 +57,26 @@ impl Problem {
     const RETRY_AFTER_SECS: u16 = 1;
 
     /// The HTTP status of the answer.
-    pub(crate) fn status(self) -> StatusCode {
-        self.kind().status
+    pub(crate) fn status(self, terms: &Terms) -> StatusCode {
+        self.kind(terms).status
     }
 
     /// The name of the problem for clients that do not compare URIs: the member `code`.
-    pub(crate) fn code(self) -> &'static str {
-        self.kind().code
+    pub(crate) fn code(self, terms: &Terms) -> &'static str {
+        self.kind(terms).code
     }
 
     /// The body, with `base` before the slug in `type`.
-    fn to_json(self, base: &str) -> String {
-        let kind = self.kind();
+    fn to_json(self, kind: Kind, base: &str) -> String {
         let slug = kind.slug();
         let Kind { status, code, title, detail, retry } = kind;
         let mut json = String::with_capacity(384);
 
         json.push_str("{\"type\":");
         push_string(&mut json, &[base, &slug]);
-        push_text(&mut json, "title", title);
+        push_text(&mut json, "title", &title);
         push_number(&mut json, "status", status.as_u16());
-        push_text(&mut json, "detail", detail);
+        push_text(&mut json, "detail", &detail);
         push_text(&mut json, "code", code);
         push_text(&mut json, "retry", retry.word());
         if retry == Retry::Later {
@@ -92,16 +93,17 @@ impl Problem {
     }
 
     /// The whole answer.
-    pub(crate) fn response(self, base: &str) -> Response<Bytes> {
-        let kind = self.kind();
-        let mut response = Response::new(Bytes::from(self.to_json(base)));
-        *response.status_mut() = kind.status;
+    pub(crate) fn response(self, base: &str, terms: &Terms) -> Response<Bytes> {
+        let kind = self.kind(terms);
+        let (status, retry) = (kind.status, kind.retry);
+        let mut response = Response::new(Bytes::from(self.to_json(kind, base)));
+        *response.status_mut() = status;
 
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static("en"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if kind.retry == Retry::Later {
+        if retry == Retry::Later {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(Self::RETRY_AFTER_SECS));
         }
         response

@@ -1,10 +1,10 @@
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::{DEFAULT_PROBLEM_BASE, Problem};
+use super::{DEFAULT_PROBLEM_BASE, KeyPlace, Problem, Terms};
 use crate::key::KeyError;
 
-const ALL: [Problem; 18] = [
+const ALL: [Problem; 19] = [
     Problem::KeyMissing,
     Problem::KeyInvalid(KeyError::Empty),
     Problem::KeyInvalid(KeyError::Syntax),
@@ -12,6 +12,7 @@ const ALL: [Problem; 18] = [
     Problem::KeyInvalid(KeyError::ControlCharacter),
     Problem::KeyInvalid(KeyError::Multiple),
     Problem::KeyInvalid(KeyError::TooLong),
+    Problem::KeyInvalid(KeyError::Format),
     Problem::InProgress,
     Problem::KeyReused,
     Problem::NeedsReconciliation,
@@ -26,11 +27,12 @@ const ALL: [Problem; 18] = [
 ];
 
 fn body(problem: Problem) -> Value {
-    serde_json::from_slice(problem.response(DEFAULT_PROBLEM_BASE).body()).expect("a problem is JSON")
+    serde_json::from_slice(problem.response(DEFAULT_PROBLEM_BASE, &Terms::default()).body())
+        .expect("a problem is JSON")
 }
 
 fn headers(problem: Problem) -> HeaderMap {
-    problem.response(DEFAULT_PROBLEM_BASE).into_parts().0.headers
+    problem.response(DEFAULT_PROBLEM_BASE, &Terms::default()).into_parts().0.headers
 }
 
 /// Compares whole bodies, so that a member too many fails as one too few does (E-01).
@@ -237,10 +239,10 @@ fn only_a_key_that_is_too_long_learns_the_limit() {
 fn the_status_of_the_body_is_the_status_of_the_answer() {
     // E-01
     for problem in ALL {
-        let response = problem.response(DEFAULT_PROBLEM_BASE);
+        let response = problem.response(DEFAULT_PROBLEM_BASE, &Terms::default());
 
-        assert_eq!(response.status(), problem.status(), "{problem:?}");
-        assert_eq!(body(problem)["status"], problem.status().as_u16(), "{problem:?}");
+        assert_eq!(response.status(), problem.status(&Terms::default()), "{problem:?}");
+        assert_eq!(body(problem)["status"], problem.status(&Terms::default()).as_u16(), "{problem:?}");
     }
 }
 
@@ -252,8 +254,8 @@ fn the_code_repeats_the_end_of_the_type() {
 
         let code = slug.map(|slug| format!("idempotency_{}", slug.replace('-', "_")));
 
-        assert_eq!(code.as_deref(), Some(problem.code()));
-        assert_eq!(body["code"], problem.code());
+        assert_eq!(code.as_deref(), Some(problem.code(&Terms::default())));
+        assert_eq!(body["code"], problem.code(&Terms::default()));
     }
 }
 
@@ -273,7 +275,8 @@ fn every_problem_names_its_media_type_and_language_and_is_not_cached() {
 fn retry_after_is_on_in_progress_and_every_503_and_nowhere_else() {
     // E-09
     for problem in ALL {
-        let wanted = problem == Problem::InProgress || problem.status() == StatusCode::SERVICE_UNAVAILABLE;
+        let wanted = problem == Problem::InProgress
+            || problem.status(&Terms::default()) == StatusCode::SERVICE_UNAVAILABLE;
 
         let sent = headers(problem).get(header::RETRY_AFTER).cloned();
 
@@ -286,7 +289,90 @@ fn retry_after_is_on_in_progress_and_every_503_and_nowhere_else() {
 fn any_base_gives_valid_json() {
     let base = "https://api.test/\"quoted\"\\é\u{0}\n\u{1f}\u{2028}😀/";
 
-    let body: Value = serde_json::from_str(&Problem::KeyReused.to_json(base)).expect("a problem is JSON");
+    let body: Value = serde_json::from_slice(Problem::KeyReused.response(base, &Terms::default()).body())
+        .expect("a problem is JSON");
 
     assert_eq!(body["type"], format!("{base}key-reused"));
+}
+
+fn body_on(problem: Problem, terms: &Terms) -> Value {
+    serde_json::from_slice(problem.response(DEFAULT_PROBLEM_BASE, terms).body()).expect("a problem is JSON")
+}
+
+#[test]
+fn a_mismatch_has_the_status_that_was_asked_for() {
+    // F-04
+    for (status, retry) in [(422, "new_key"), (409, "never"), (400, "new_key")] {
+        let terms = Terms { mismatch: StatusCode::from_u16(status).unwrap(), ..Terms::default() };
+
+        let response = Problem::KeyReused.response(DEFAULT_PROBLEM_BASE, &terms);
+        let body = body_on(Problem::KeyReused, &terms);
+
+        assert_eq!(response.status(), terms.mismatch);
+        assert!(!response.headers().contains_key(header::RETRY_AFTER));
+        assert_eq!((&body["status"], &body["retry"]), (&json!(status), &json!(retry)));
+        assert_eq!(body["code"], "idempotency_key_reused");
+    }
+}
+
+#[test]
+fn a_wait_that_runs_out_has_the_status_that_was_asked_for() {
+    // G-32
+    let terms = Terms { in_progress: StatusCode::SERVICE_UNAVAILABLE, ..Terms::default() };
+
+    let response = Problem::InProgress.response(DEFAULT_PROBLEM_BASE, &terms);
+
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(response.headers()[header::RETRY_AFTER], "1");
+    let mut expected = body(Problem::InProgress);
+    expected["status"] = json!(503);
+    assert_eq!(body_on(Problem::InProgress, &terms), expected);
+}
+
+/// The texts of a problem, both in one.
+fn texts(problem: Problem, key: KeyPlace) -> String {
+    let body = body_on(problem, &Terms { key, ..Terms::default() });
+    format!("{}: {}", body["title"].as_str().unwrap(), body["detail"].as_str().unwrap())
+}
+
+#[test]
+fn the_texts_name_the_header_that_holds_the_key() {
+    let built = KeyPlace::Header("x-request-id".parse().unwrap());
+    assert_eq!(
+        texts(Problem::KeyMissing, built),
+        "X-Request-Id is missing: This operation requires an X-Request-Id header."
+    );
+    assert_eq!(
+        texts(Problem::KeyMissing, KeyPlace::Spelt("PayPal-Request-Id")),
+        "PayPal-Request-Id is missing: This operation requires a PayPal-Request-Id header."
+    );
+    assert_eq!(
+        texts(Problem::KeyMissing, KeyPlace::Spelt("idempotency-key")),
+        "Idempotency-Key is missing: This operation requires an Idempotency-Key header."
+    );
+    for problem in [Problem::KeyInvalid(KeyError::Empty), Problem::InProgress, Problem::KeyReused] {
+        let texts = texts(problem, KeyPlace::Spelt("PayPal-Request-Id"));
+        assert!(
+            texts.matches("PayPal-Request-Id").count() == 2 && !texts.contains("Idempotency-Key"),
+            "{texts}"
+        );
+    }
+}
+
+#[test]
+fn the_texts_say_that_the_key_is_a_field_of_the_request() {
+    let texts = |problem| texts(problem, KeyPlace::Content);
+
+    assert_eq!(
+        texts(Problem::KeyMissing),
+        "The idempotency key is missing: This operation requires an idempotency key, which is a field of the request."
+    );
+    assert_eq!(
+        texts(Problem::KeyInvalid(KeyError::TooLong)),
+        "The idempotency key is not valid: The idempotency key, which is a field of the request, must be one string of \
+         1 to 255 printable ASCII characters."
+    );
+    for problem in ALL {
+        assert!(!texts(problem).contains("Idempotency-Key"), "{problem:?}");
+    }
 }

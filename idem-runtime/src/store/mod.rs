@@ -62,9 +62,9 @@ pub trait Store: Database + sealed::Sealed {
     #[doc(hidden)]
     fn statements(settings: &Settings) -> Self::Statements;
 
-    /// The statement that opens a run's transaction.
+    /// The statement that opens a run's transaction; without a level, at the session's own.
     #[doc(hidden)]
-    fn begin(statements: &Self::Statements) -> SqlStr;
+    fn begin(isolation: Option<Isolation>) -> SqlStr;
 
     /// Creates the table where it is missing. Safe from several processes at once.
     #[doc(hidden)]
@@ -174,8 +174,6 @@ pub trait Source: sealed::Sealed {
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub(crate) table: Table,
-    pub(crate) isolation: Option<Isolation>,
-    pub(crate) run_limit: Duration,
     pub(crate) advisory_locks: bool,
     pub(crate) xmin_check: bool,
 }
@@ -221,6 +219,8 @@ pub struct KeyRequest {
     pub(crate) fingerprint: Digest,
     /// The TTL in seconds.
     pub(crate) ttl_secs: u64,
+    /// How long the run may take, which the server is told where it can end a run.
+    pub(crate) run_limit: Duration,
 }
 
 /// What became of a reserving statement.

@@ -15,7 +15,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Error, Executor, PgPool, Postgres, Row, SqlSafeStr, SqlStr};
 use uuid::Uuid;
 
-use self::sql::Sql;
+use self::sql::{MARGIN, Sql};
 use super::cause::Cause;
 use super::{
     Address, Complete, Found, Isolation, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, sealed,
@@ -40,7 +40,6 @@ pub struct Mark {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Statements {
-    begin: &'static str,
     advisory_locks: bool,
     reserve: Arc<str>,
     look_up: Arc<str>,
@@ -76,12 +75,6 @@ impl Store for Postgres {
     fn statements(settings: &Settings) -> Statements {
         let sql = Sql { table: settings.table.qualified(), settings };
         Statements {
-            begin: match settings.isolation {
-                None => "BEGIN",
-                Some(Isolation::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED",
-                Some(Isolation::RepeatableRead) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
-                Some(Isolation::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
-            },
             advisory_locks: settings.advisory_locks,
             reserve: sql.reserve().into(),
             look_up: sql.look_up().into(),
@@ -96,8 +89,14 @@ impl Store for Postgres {
         }
     }
 
-    fn begin(statements: &Statements) -> SqlStr {
-        statements.begin.into_sql_str()
+    fn begin(isolation: Option<Isolation>) -> SqlStr {
+        let statement = match isolation {
+            None => "BEGIN",
+            Some(Isolation::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED",
+            Some(Isolation::RepeatableRead) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            Some(Isolation::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+        };
+        statement.into_sql_str()
     }
 
     async fn migrate(pool: &PgPool, settings: &Settings) -> Result<(), Error> {
@@ -124,7 +123,10 @@ impl Store for Postgres {
         request: &KeyRequest,
         begun: Instant,
     ) -> Result<Reserve<Mark>, Error> {
-        let reserved = reserving(&statements.reserve, request).fetch_optional(&mut *connection).await;
+        let reserved = reserving(&statements.reserve, request)
+            .bind(server_limit_ms(request.run_limit))
+            .fetch_optional(&mut *connection)
+            .await;
         match reserved {
             Ok(row) => {
                 if let Some(mark) = row.as_ref().map(mark).transpose()?.flatten() {
@@ -272,6 +274,12 @@ impl Store for Postgres {
             .await?;
         Ok(forgotten.rows_affected() == 1)
     }
+}
+
+/// The server's time-outs for a run of this limit, in milliseconds.
+fn server_limit_ms(run_limit: Duration) -> i64 {
+    // At most a day and some seconds.
+    i64::try_from((run_limit + MARGIN).as_millis()).unwrap_or(i64::MAX)
 }
 
 fn query(sql: &Arc<str>) -> Query<'static, Postgres, PgArguments> {

@@ -11,7 +11,7 @@ const LOCK_TIMEOUT: &str = "100ms";
 /// How much longer than the run limit the server lets a transaction sit idle, or a statement run. A run ends itself
 /// before; the server's end is for a host that froze, and for the statement of a handler that was stopped, which
 /// would hold the key for as long as it goes on.
-const MARGIN: Duration = Duration::from_secs(5);
+pub(super) const MARGIN: Duration = Duration::from_secs(5);
 
 /// The server's time-outs that bound a run.
 const TIME_OUTS: [&str; 2] = ["idle_in_transaction_session_timeout", "statement_timeout"];
@@ -19,7 +19,7 @@ const TIME_OUTS: [&str; 2] = ["idle_in_transaction_session_timeout", "statement_
 /// The text of the statements.
 ///
 /// `$1` to `$7` are the same in all that reserve: id, scope, key, fingerprint, its version, the TTL in seconds, and
-/// the advisory lock's id.
+/// the advisory lock's id. `$8` of the reserving statement itself is the server's time-outs in milliseconds.
 pub(super) struct Sql<'a> {
     pub(super) table: &'a str,
     pub(super) settings: &'a Settings,
@@ -70,11 +70,10 @@ impl Sql<'_> {
     /// The two time-outs are only ever lowered, so that shorter ones of the application's stay. `lock_timeout` is put
     /// back by [`bounded`](Self::bounded).
     fn setup(&self) -> String {
-        let limit_ms = (self.settings.run_limit + MARGIN).as_millis();
         let lower = |name: &str| {
             format!(
-                "CASE WHEN {name} = interval '0' OR {name} > interval '{limit_ms} milliseconds' \
-                 THEN set_config('{name}', '{limit_ms}', true) END"
+                "CASE WHEN {name} = interval '0' OR {name} > $8::bigint * interval '1 millisecond' \
+                 THEN set_config('{name}', $8::bigint::text, true) END"
             )
         };
         let [idle, statement] = TIME_OUTS.map(lower);

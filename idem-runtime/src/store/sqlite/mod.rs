@@ -17,8 +17,8 @@ use self::pools::CommitLock;
 pub use self::pools::SqlitePools;
 use super::table::IndexSchema;
 use super::{
-    Address, Complete, Found, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, Table, sealed,
-    status_number,
+    Address, Complete, Found, Isolation, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, Table,
+    sealed, status_number,
 };
 use crate::fingerprint::FORMAT_VERSION;
 use crate::replay::StoredResponse;
@@ -74,7 +74,7 @@ impl Store for Sqlite {
         }
     }
 
-    fn begin(_: &Statements) -> SqlStr {
+    fn begin(_: Option<Isolation>) -> SqlStr {
         // A transaction that reads first and writes later fails at once if another wrote in between
         // (SQLITE_BUSY_SNAPSHOT), whatever the time-out: take the write lock from the start.
         "BEGIN IMMEDIATE".into_sql_str()
