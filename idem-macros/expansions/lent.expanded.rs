@@ -29,7 +29,7 @@ async fn create(
     {
         let call = &mut call;
         {
-            ::idem_runtime::__private::Door::of(&version).skipped();
+            ::idem_runtime::__private::Door::of(&version).lets_through();
             let with: fn(&Version, &mut ::idem_runtime::__private::Fingerprinter) = versions::only_major;
             with(&version, call.fingerprinter());
         }
@@ -37,68 +37,83 @@ async fn create(
             call.received::<Json<Event>>(&event);
         }
         {
-            let Json(event) = event.as_inner();
+            let Json(event) = ::idem_runtime::__private::Received::as_inner(&event);
             call.key(&event.id);
         }
     }
-    let (run, mut held) = match call.admit().await {
+    let (mut run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
-            let ended = match run.reserve(&mut held).await {
-                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
-                    let handler = create;
-                    let limit = attempt.run_limit();
-                    let outcome = {
-                        let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
-                            &mut attempt,
-                        );
-                        match ::idem_runtime::__private::execute(
-                                limit,
-                                handler(
-                                    ::idem_runtime::__private::lend::<
-                                        api::Shared<Tenant>,
-                                        _,
-                                    >(lent, &policy),
-                                    ::idem_runtime::__private::Lends::lend(tx),
-                                    version,
-                                    ::idem_runtime::__private::lend::<
-                                        Execution,
-                                        _,
-                                    >(lent, &policy),
-                                    event.into_inner(),
-                                ),
-                            )
-                            .await
-                        {
-                            ::idem_runtime::__private::Result::Ok(value) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use ::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
-                                    };
-                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
-                                };
-                                ::idem_runtime::__private::outcome::<
-                                    Result<Json<Order>, AppError>,
-                                >(verdict, value)
-                            }
-                            ::idem_runtime::__private::Result::Err(stop) => {
-                                ::idem_runtime::__private::Outcome::stopped(stop)
-                            }
+            let ended = {
+                let reserved = loop {
+                    match run.reserve(&mut held).await {
+                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
+                            break reserved;
                         }
-                    };
-                    match attempt.record(outcome).await {
-                        ::idem_runtime::__private::Recorded::Commit(commit) => {
-                            commit.finalize().await
+                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
+                            run = again;
                         }
-                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
                     }
+                };
+                match reserved {
+                    ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                        let handler = create;
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
+                        let outcome = {
+                            let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match ::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        ::idem_runtime::__private::lend::<
+                                            api::Shared<Tenant>,
+                                            _,
+                                        >(lent, &policy),
+                                        ::idem_runtime::__private::Lends::lend(tx),
+                                        version,
+                                        ::idem_runtime::__private::lend::<
+                                            Execution,
+                                            _,
+                                        >(lent, &policy),
+                                        event.into_inner(),
+                                    ),
+                                )
+                                .await
+                            {
+                                ::idem_runtime::__private::Result::Ok(value) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use ::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
+                                    };
+                                    ::idem_runtime::__private::outcome::<
+                                        Result<Json<Order>, AppError>,
+                                    >(verdict, value)
+                                }
+                                ::idem_runtime::__private::Result::Err(stop) => {
+                                    ::idem_runtime::__private::Outcome::stopped(stop)
+                                }
+                            }
+                        };
+                        match attempt.record(outcome).await {
+                            ::idem_runtime::__private::Recorded::Commit(commit) => {
+                                commit.finalize().await
+                            }
+                            ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                        }
+                    }
+                    ::idem_runtime::__private::Reserved::Ended(ended) => ended,
                 }
-                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
             };
             ended.answer(held).await
         })

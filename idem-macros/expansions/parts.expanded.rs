@@ -49,71 +49,89 @@ async fn create(
         }
         call.endpoint();
     }
-    let (run, mut held) = match call.admit().await {
+    let (mut run, mut held) = match call.admit().await {
         crate::vendored::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         crate::vendored::idem_runtime::__private::Admitted::Done(response) => {
             return response;
         }
     };
-    run.tasks()
+    crate::vendored::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
-            let ended = match run.reserve(&mut held).await {
-                crate::vendored::idem_runtime::__private::Reserved::Run(mut attempt) => {
-                    let handler = create;
-                    let limit = attempt.run_limit();
-                    let outcome = {
-                        let (tx, _) = crate::vendored::idem_runtime::__private::Attempt::parts(
-                            &mut attempt,
+            let ended = {
+                let reserved = loop {
+                    match run.reserve(&mut held).await {
+                        crate::vendored::idem_runtime::__private::ControlFlow::Break(
+                            reserved,
+                        ) => break reserved,
+                        crate::vendored::idem_runtime::__private::ControlFlow::Continue(
+                            again,
+                        ) => run = again,
+                    }
+                };
+                match reserved {
+                    crate::vendored::idem_runtime::__private::Reserved::Run(
+                        mut attempt,
+                    ) => {
+                        let handler = create;
+                        let limit = crate::vendored::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
                         );
-                        match crate::vendored::idem_runtime::__private::execute(
-                                limit,
-                                handler(
-                                    claims,
-                                    user,
-                                    arg2,
-                                    crate::vendored::idem_runtime::__private::Lends::lend(tx),
-                                ),
-                            )
-                            .await
-                        {
-                            crate::vendored::idem_runtime::__private::Result::Ok(
-                                value,
-                            ) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use crate::vendored::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
-                                    };
-                                    (&&&&&crate::vendored::idem_runtime::__private::Look(
-                                        &value,
-                                    ))
-                                        .look()
-                                };
-                                crate::vendored::idem_runtime::__private::outcome(
-                                    verdict,
+                        let outcome = {
+                            let (tx, _) = crate::vendored::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match crate::vendored::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        claims,
+                                        user,
+                                        arg2,
+                                        crate::vendored::idem_runtime::__private::Lends::lend(tx),
+                                    ),
+                                )
+                                .await
+                            {
+                                crate::vendored::idem_runtime::__private::Result::Ok(
                                     value,
-                                )
-                            }
-                            crate::vendored::idem_runtime::__private::Result::Err(
-                                stop,
-                            ) => {
-                                crate::vendored::idem_runtime::__private::Outcome::stopped(
+                                ) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use crate::vendored::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&crate::vendored::idem_runtime::__private::Look(
+                                            &value,
+                                        ))
+                                            .look_at_answer()
+                                    };
+                                    crate::vendored::idem_runtime::__private::outcome(
+                                        verdict,
+                                        value,
+                                    )
+                                }
+                                crate::vendored::idem_runtime::__private::Result::Err(
                                     stop,
-                                )
+                                ) => {
+                                    crate::vendored::idem_runtime::__private::Outcome::stopped(
+                                        stop,
+                                    )
+                                }
                             }
+                        };
+                        match attempt.record(outcome).await {
+                            crate::vendored::idem_runtime::__private::Recorded::Commit(
+                                commit,
+                            ) => commit.finalize().await,
+                            crate::vendored::idem_runtime::__private::Recorded::Ended(
+                                ended,
+                            ) => ended,
                         }
-                    };
-                    match attempt.record(outcome).await {
-                        crate::vendored::idem_runtime::__private::Recorded::Commit(
-                            commit,
-                        ) => commit.finalize().await,
-                        crate::vendored::idem_runtime::__private::Recorded::Ended(
-                            ended,
-                        ) => ended,
+                    }
+                    crate::vendored::idem_runtime::__private::Reserved::Ended(ended) => {
+                        ended
                     }
                 }
-                crate::vendored::idem_runtime::__private::Reserved::Ended(ended) => ended,
             };
             ended.answer(held).await
         })

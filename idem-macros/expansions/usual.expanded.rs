@@ -29,56 +29,71 @@ pub async fn create(
         }
         call.endpoint();
     }
-    let (run, mut held) = match call.admit().await {
+    let (mut run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
-            let ended = match run.reserve(&mut held).await {
-                ::idem_runtime::__private::Reserved::Run(mut attempt) => {
-                    let handler = create;
-                    let limit = attempt.run_limit();
-                    let outcome = {
-                        let (tx, _) = ::idem_runtime::__private::Attempt::parts(
-                            &mut attempt,
-                        );
-                        match ::idem_runtime::__private::execute(
-                                limit,
-                                handler(
-                                    ::idem_runtime::__private::Lends::lend(tx),
-                                    tenant,
-                                    req,
-                                ),
-                            )
-                            .await
-                        {
-                            ::idem_runtime::__private::Result::Ok(value) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use ::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
-                                    };
-                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
-                                };
-                                ::idem_runtime::__private::outcome::<
-                                    Result<(StatusCode, Json<Order>), AppError>,
-                                >(verdict, value)
-                            }
-                            ::idem_runtime::__private::Result::Err(stop) => {
-                                ::idem_runtime::__private::Outcome::stopped(stop)
-                            }
+            let ended = {
+                let reserved = loop {
+                    match run.reserve(&mut held).await {
+                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
+                            break reserved;
                         }
-                    };
-                    match attempt.record(outcome).await {
-                        ::idem_runtime::__private::Recorded::Commit(commit) => {
-                            commit.finalize().await
+                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
+                            run = again;
                         }
-                        ::idem_runtime::__private::Recorded::Ended(ended) => ended,
                     }
+                };
+                match reserved {
+                    ::idem_runtime::__private::Reserved::Run(mut attempt) => {
+                        let handler = create;
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
+                        let outcome = {
+                            let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match ::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        ::idem_runtime::__private::Lends::lend(tx),
+                                        tenant,
+                                        req,
+                                    ),
+                                )
+                                .await
+                            {
+                                ::idem_runtime::__private::Result::Ok(value) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use ::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
+                                    };
+                                    ::idem_runtime::__private::outcome::<
+                                        Result<(StatusCode, Json<Order>), AppError>,
+                                    >(verdict, value)
+                                }
+                                ::idem_runtime::__private::Result::Err(stop) => {
+                                    ::idem_runtime::__private::Outcome::stopped(stop)
+                                }
+                            }
+                        };
+                        match attempt.record(outcome).await {
+                            ::idem_runtime::__private::Recorded::Commit(commit) => {
+                                commit.finalize().await
+                            }
+                            ::idem_runtime::__private::Recorded::Ended(ended) => ended,
+                        }
+                    }
+                    ::idem_runtime::__private::Reserved::Ended(ended) => ended,
                 }
-                ::idem_runtime::__private::Reserved::Ended(ended) => ended,
             };
             ended.answer(held).await
         })

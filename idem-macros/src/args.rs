@@ -21,7 +21,17 @@ use crate::value::in_progress;
 
 /// The options of a handler, in the order in which the messages list them.
 const OF_HANDLERS: [&str; 11] = [
-    "scope", "ttl", "policy", "key", "required", "in_progress", "record", "endpoint", "inner", "allow", "crate",
+    "scope",
+    "ttl",
+    "policy",
+    "key",
+    "required",
+    "in_progress",
+    "record",
+    "endpoint",
+    "inner",
+    "allow",
+    "crate",
 ];
 
 /// The options of a policy, likewise.
@@ -111,7 +121,9 @@ fn beyond_handlers(key: &Key) -> Option<Mistake> {
         return Some(
             Mistake::at(key.span, format!("`{name}` is an option of policies and of the builder"))
                 .note("it is what the API promises, not what one operation is")
-                .help(format!("move it to the handler's policy, `#[policy({name} = …)]`, or to `Idempotency::builder`")),
+                .help(format!(
+                    "move it to the handler's policy, `#[policy({name} = …)]`, or to `Idempotency::builder`"
+                )),
         );
     }
     of_the_builder(key)
@@ -164,7 +176,9 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn read(&mut self, input: ParseStream<'_>, place: Place, mistakes: &mut Mistakes) {
-        option::each(input, &place.known(), mistakes, |key, input, mistakes| self.option(key, input, mistakes));
+        option::each(input, &place.known(), mistakes, |key, input, mistakes| {
+            self.option(key, input, mistakes)
+        });
     }
 
     fn option(&mut self, key: &Key, input: ParseStream<'_>, mistakes: &mut Mistakes) -> Result<(), Mistake> {
@@ -219,11 +233,12 @@ impl Reader {
                 let names = header_name::replayed(&key.string(input, "x-total")?, mistakes);
                 Some(("replay_headers", Value::Texts(names)))
             }
-            "max_response" => size(&key.string(input, "1MiB")?, mistakes)
-                .map(|bytes| ("max_response", Value::Bytes(bytes))),
-            "mismatch" => {
-                key.number(input, &[422, 409, 400], mistakes)?.map(|status| ("mismatch", Value::Status(status)))
+            "max_response" => {
+                size(&key.string(input, "1MiB")?, mistakes).map(|bytes| ("max_response", Value::Bytes(bytes)))
             }
+            "mismatch" => key
+                .number(input, &[422, 409, 400], mistakes)?
+                .map(|status| ("mismatch", Value::Status(status))),
             "fingerprint" => key
                 .word(input, &[("off", false), ("on", true)], mistakes)?
                 .map(|on| ("fingerprint", Value::Flag(on))),
@@ -245,11 +260,9 @@ impl Reader {
     /// An option whose value is one of a few words.
     fn word(&mut self, key: &Key, input: ParseStream<'_>, mistakes: &mut Mistakes) -> Result<(), Mistake> {
         let (name, ty, words): (_, _, &[(&str, &'static str)]) = match key.name.as_str() {
-            "record" => (
-                "record",
-                "RecordRule",
-                &[("decided", "Decided"), ("all", "All"), ("success", "Success")],
-            ),
+            "record" => {
+                ("record", "RecordRule", &[("decided", "Decided"), ("all", "All"), ("success", "Success")])
+            }
             "syntax" => ("syntax", "Syntax", &[("strict", "Strict"), ("lenient", "Lenient")]),
             "key_format" => ("key_format", "KeyFormat", &[("uuid", "Uuid"), ("any", "Any")]),
             _ => (
@@ -284,9 +297,12 @@ impl Reader {
             && !allowed.iter().any(|name| name == "short_ttl")
         {
             mistakes.add(
-                Mistake::on(literal, format!("a time to live of `{}` is shorter than one day", literal.value()))
-                    .note("a client that retries after it runs the handler a second time")
-                    .help(r#"write `ttl = "24h"` or more, or add the option `allow(short_ttl)`"#),
+                Mistake::on(
+                    literal,
+                    format!("a time to live of `{}` is shorter than one day", literal.value()),
+                )
+                .note("a client that retries after it runs the handler a second time")
+                .help(r#"write `ttl = "24h"` or more, or add the option `allow(short_ttl)`"#),
             );
         }
         if let Some((limit, literal)) = &run_limit

@@ -39,7 +39,11 @@ pub(crate) fn fingerprint(
         }
         Role::Body => {
             let (setter, turbofish) = (setter("received"), named());
-            Some(quote_spanned!(at=> #call.#setter #turbofish (&#value);))
+            let p = runtime.private(at);
+            // A tuple may hold a state beside the body.
+            let door = matches!(known::peeled(ty), Type::Tuple(_))
+                .then(|| door(&quote_spanned!(at=> (*#p::Received::as_inner(&#value))), ty, runtime));
+            Some(quote_spanned!(at=> #door #call.#setter #turbofish (&#value);))
         }
         Role::Skipped => Some(door(value, ty, runtime)),
         Role::With => {
@@ -69,7 +73,7 @@ fn door(value: &TokenStream, ty: &Type, runtime: &Runtime) -> TokenStream {
         return quote!(#(#doors)*);
     }
     let p = runtime.private(at);
-    quote_spanned!(at=> #p::Door::of(&#value).skipped();)
+    quote_spanned!(at=> #p::Door::of(&#value).lets_through();)
 }
 
 /// Hands a value to `setter`, after `label` if there is one.

@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn anything_else_is_unreadable() {
         for text in [
-            "", "h", "24 h", "24 hours", "24H", " 24h", "24h ", "-1h", "+1h", "1.5h", "1_000s", "2w", "1h30m",
-            "10ms",
+            "", "h", "24 h", "24 hours", "24H", " 24h", "24h ", "-1h", "+1h", "1.5h", "1_000s", "2w",
+            "1h30m", "10ms",
         ] {
             assert_eq!(TTL.read(text), Err(Wrong::Unreadable), "{text}");
         }

@@ -193,7 +193,9 @@ impl Lowering<'_> {
         let work = self.work();
         // "not Send" is said of the function.
         let at = site(self.function().sig.ident.span());
-        let task = quote_spanned!(at=> #run.tasks().detach(async move #work).await);
+        // By path, as all that takes `&self`: a trait of the author's that takes `self` would come first.
+        let tasks = quote!(#p::Run::tasks(&#run));
+        let task = quote_spanned!(at=> #tasks.detach(async move #work).await);
         let describe = (!describe.is_empty()).then(|| {
             // A reference, so that a trait of the author's cannot come between by a method of the same name.
             quote!({ let #call = &mut #call; #describe })
@@ -202,7 +204,7 @@ impl Lowering<'_> {
         quote! {
             let (mut #call, #kept) = #guard.#begin #options;
             #describe
-            let (#run, mut #held) = match #call.admit().await {
+            let (mut #run, mut #held) = match #call.admit().await {
                 #p::Admitted::Run(#run, #held) => (#run, #held),
                 #p::Admitted::Done(#response) => return #response,
             };
@@ -213,9 +215,25 @@ impl Lowering<'_> {
     /// From BEGIN to COMMIT.
     fn work(&self) -> TokenStream {
         let p = self.runtime().private(Span::mixed_site());
-        let [run, held, attempt, tx, lent, handler, limit, outcome, ended, value, verdict, stop, commit] = [
-            "run", "held", "attempt", "tx", "lent", "handler", "limit", "outcome", "ended", "value", "verdict",
-            "stop", "commit",
+        let [
+            run,
+            again,
+            held,
+            reserved,
+            attempt,
+            tx,
+            lent,
+            handler,
+            limit,
+            outcome,
+            ended,
+            value,
+            verdict,
+            stop,
+            commit,
+        ] = [
+            "run", "again", "held", "reserved", "attempt", "tx", "lent", "handler", "limit", "outcome",
+            "ended", "value", "verdict", "stop", "commit",
         ]
         .map(local);
         let written = self.handler();
@@ -223,30 +241,38 @@ impl Lowering<'_> {
         let execution = if self.lends() { quote!(#lent) } else { quote!(_) };
         let answer = self.answer(&verdict, &value);
         quote! {{
-            let #ended = match #run.reserve(&mut #held).await {
-                #p::Reserved::Run(mut #attempt) => {
-                    let #handler = #written;
-                    let #limit = #attempt.run_limit();
-                    let #outcome = {
-                        let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
-                        match #p::execute(#limit, #handler(#passed)).await {
-                            #p::Result::Ok(#value) => {
-                                let #verdict = {
-                                    #[allow(unused_imports)]
-                                    use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                                    (&&&&&#p::Look(&#value)).look()
-                                };
-                                #answer
-                            }
-                            #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
-                        }
-                    };
-                    match #attempt.record(#outcome).await {
-                        #p::Recorded::Commit(#commit) => #commit.finalize().await,
-                        #p::Recorded::Ended(#ended) => #ended,
+            let #ended = {
+                let #reserved = loop {
+                    match #run.reserve(&mut #held).await {
+                        #p::ControlFlow::Break(#reserved) => break #reserved,
+                        #p::ControlFlow::Continue(#again) => #run = #again,
                     }
+                };
+                match #reserved {
+                    #p::Reserved::Run(mut #attempt) => {
+                        let #handler = #written;
+                        let #limit = #p::Attempt::run_limit(&#attempt);
+                        let #outcome = {
+                            let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
+                            match #p::execute(#limit, #handler(#passed)).await {
+                                #p::Result::Ok(#value) => {
+                                    let #verdict = {
+                                        #[allow(unused_imports)]
+                                        use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                                        (&&&&&#p::Look(&#value)).look_at_answer()
+                                    };
+                                    #answer
+                                }
+                                #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
+                            }
+                        };
+                        match #attempt.record(#outcome).await {
+                            #p::Recorded::Commit(#commit) => #commit.finalize().await,
+                            #p::Recorded::Ended(#ended) => #ended,
+                        }
+                    }
+                    #p::Reserved::Ended(#ended) => #ended,
                 }
-                #p::Reserved::Ended(#ended) => #ended,
             };
             #ended.answer(#held).await
         }}
@@ -299,7 +325,10 @@ impl Lowering<'_> {
         }
         let statement = describe::named(setter, label, &head.to_token_stream(), steps, *span);
         let argument = match role {
-            Role::Body => quote_spanned!(at=> #name.as_inner()),
+            Role::Body => {
+                let p = self.runtime().private(at);
+                quote_spanned!(at=> #p::Received::as_inner(&#name))
+            }
             _ => quote_spanned!(at=> &#name),
         };
         Some(quote_spanned!(at=> { let #pat = #argument; #statement }))

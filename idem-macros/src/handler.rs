@@ -5,9 +5,9 @@ mod tests;
 
 use proc_macro2::Ident;
 use quote::format_ident;
+use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::visit_mut::VisitMut;
-use syn::ext::IdentExt;
 use syn::{FnArg, Lifetime, PatType, ReturnType, Safety, Signature, Type, TypeReference};
 
 use crate::argument::{Argument, Role};
@@ -142,7 +142,8 @@ fn find_transaction(
         return (Some(index), judge_lent(written, reference, mistakes));
     }
 
-    const BY_MUT: &str = "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails";
+    const BY_MUT: &str =
+        "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails";
     let given = types().find_map(|(index, ty)| match peeled(ty) {
         Type::Reference(reference) if known::is_transaction(&reference.elem) => {
             Some((index, ty, &*reference.elem, "the transaction is lent by a shared reference", BY_MUT))
@@ -253,9 +254,8 @@ fn check_marks_of_transaction(marks: &Marks, mistakes: &mut Mistakes) {
 }
 
 fn check_count(arguments: &[Argument], mistakes: &mut Mistakes) {
-    let mut extractors = arguments
-        .iter()
-        .filter(|argument| argument.is_extracted() && argument.conditions.is_empty());
+    let mut extractors =
+        arguments.iter().filter(|argument| argument.is_extracted() && argument.conditions.is_empty());
     if let Some(excess) = extractors.nth(MAX_EXTRACTORS) {
         mistakes.add(
             Mistake::on(

@@ -30,17 +30,17 @@ const NEVER_REPLAYED: [&str; 22] = [
     "idempotent-replayed",
 ];
 
-/// The name that the string is, in lower case.
+/// The name that the string is, as it is spelt: so it is shown to clients.
 pub(crate) fn one(literal: &LitStr, mistakes: &mut Mistakes) -> Option<String> {
     let text = literal.value();
-    let name = name(&text);
-    if name.is_none() {
+    if name(&text).is_none() {
         mistakes.add(
             Mistake::on(literal, format!("`{text}` is not the name of a header field"))
                 .help("write letters, digits and hyphens: `\"X-Idempotency-Key\"`"),
         );
+        return None;
     }
-    name
+    Some(text)
 }
 
 /// The names that the string lists, separated by commas, in lower case; each may be replayed.
@@ -63,7 +63,8 @@ pub(crate) fn replayed(literal: &LitStr, mistakes: &mut Mistakes) -> Vec<String>
             );
         } else if names.contains(&name) {
             mistakes.add(
-                Mistake::on(literal, format!("the header `{part}` is named twice")).help("remove one of them"),
+                Mistake::on(literal, format!("the header `{part}` is named twice"))
+                    .help("remove one of them"),
             );
         } else {
             names.push(name);

@@ -29,10 +29,9 @@ impl Inner {
                 Some(Self { name: ident, is_associated })
             }
             _ => {
-                mistakes.add(
-                    Mistake::on(literal, format!("`{text}` is not a name for a function"))
-                        .help(r#"write `inner = "create_order_inner"`, or `"Self::create_order_inner"` in an `impl`"#),
-                );
+                mistakes.add(Mistake::on(literal, format!("`{text}` is not a name for a function")).help(
+                    r#"write `inner = "create_order_inner"`, or `"Self::create_order_inner"` in an `impl`"#,
+                ));
                 None
             }
         }

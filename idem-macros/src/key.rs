@@ -21,8 +21,6 @@ pub(crate) fn resolve(literal: &LitStr, names: &Vocabulary<'_>, mistakes: &mut M
             ),
         }
     });
-    let value = path
-        .map_err(Some)
-        .and_then(|path| scope::value(path, "key", &[], literal, names));
+    let value = path.map_err(Some).and_then(|path| scope::value(path, "key", &[], literal, names));
     value.map_err(|mistake| mistake.into_iter().for_each(|mistake| mistakes.add(mistake))).ok()
 }

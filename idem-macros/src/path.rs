@@ -241,7 +241,7 @@ mod tests {
             "a = b = c",
             "= tenant",
             "tenant =",
-                        "user.0x1",
+            "user.0x1",
             "user.99999999999",
             "user.id)",
             "user.id(",

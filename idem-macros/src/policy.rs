@@ -145,13 +145,8 @@ impl Lowering<'_> {
             if self.is_whole(index, *role) {
                 return None;
             }
-            let statements = describe::fingerprint(
-                *role,
-                with.as_ref(),
-                &quote!(self.#name),
-                ty,
-                self.runtime(),
-            )?;
+            let statements =
+                describe::fingerprint(*role, with.as_ref(), &quote!(self.#name), ty, self.runtime())?;
             Some(quote!({ #statements }))
         });
         let call = describe::call();
@@ -163,7 +158,9 @@ impl Lowering<'_> {
                 let at = site(binding.span());
                 let statement =
                     describe::named("scope", Some(label), &quote!(#binding), &value.steps, value.span);
-                quote_spanned!(at=> { let #binding = &self.#binding; #statement })
+                // Of the same hygiene as the `self` of the method.
+                let this = quote!(self);
+                quote_spanned!(at=> { let #binding = &#this.#binding; #statement })
             }
         });
         // Nothing is used of a policy without fields.
@@ -184,9 +181,9 @@ impl Lowering<'_> {
             let private = self.runtime().private(at);
             derive::bound(&mut generics, parse_quote_spanned!(at=> #ty: #private::PolicyField<#state>));
         }
-        let extracted = fields.iter().map(|Field { name, ty, .. }| {
-            quote!(#name: #p::extract::<#ty, #state>(#parts, #from).await?)
-        });
+        let extracted = fields
+            .iter()
+            .map(|Field { name, ty, .. }| quote!(#name: #p::extract::<#ty, #state>(#parts, #from).await?));
         let made = match self.fields {
             Some(_) => quote!({
                 let _ = (&#parts, #from);

@@ -253,14 +253,10 @@ pub(crate) fn value(
     literal: &LitStr,
     names: &Vocabulary<'_>,
 ) -> Result<Value, Option<Mistake>> {
-    let name =
-        names.find(&path.head, option, words).map_err(|found| found.map(|found| not_found(literal, found)))?;
-    Ok(Value {
-        source: name.source,
-        binding: name.ident.clone(),
-        steps: path.steps,
-        span: literal.span(),
-    })
+    let name = names
+        .find(&path.head, option, words)
+        .map_err(|found| found.map(|found| not_found(literal, found)))?;
+    Ok(Value { source: name.source, binding: name.ident.clone(), steps: path.steps, span: literal.span() })
 }
 
 impl Value {

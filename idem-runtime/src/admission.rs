@@ -6,24 +6,22 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use axum::response::Response;
-use http::Method;
-use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
-
-use crate::answer::answer_from;
 use crate::engine::{Keyed, Run};
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, Fingerprinter};
 use crate::held::Held;
 use crate::idempotency::Inner;
-use crate::in_process::{Attempt, Claim, Entered, Phase};
+use crate::in_process::Attempt;
 use crate::key::{IdempotencyKey, KeyError};
 use crate::key_value::KeyValue;
 use crate::options::Rules;
 use crate::problem::{KeyPlace, Problem};
 use crate::scope::{Scope, ScopeError, ScopeValue};
 use crate::store::{Address, KeyRequest, Store};
+use crate::turn::Turn;
+use crate::waiting::Patience;
+use axum::response::Response;
+use http::Method;
 
 /// What the guard saw of a request before the handler's extractors took it apart.
 #[derive(Debug)]
@@ -67,6 +65,11 @@ impl<DB: Store> Call<DB> {
             Fingerprinter::off()
         };
         Self { engine, rules, seen, fingerprinter, scope: Ok(Scope::new()) }
+    }
+
+    /// The rules, for an operation that is described by hand.
+    pub(crate) fn rules(&mut self) -> &mut Rules {
+        &mut self.rules
     }
 
     /// Adds an argument to the fingerprint.
@@ -141,21 +144,23 @@ impl<DB: Store> Call<DB> {
             return self.admit_without_key().await;
         }
         let Some(key) = self.take_key()? else { return self.admit_without_key().await };
-        let token = self.engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let engine = Arc::clone(&self.engine);
+        let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
+        let patience = Patience::begin(&engine, &self.rules);
         let (rules, request, execution) = self.judge(key)?;
 
-        let claim = match engine.enter(&request).await? {
+        let mut claim = match engine.enter(&request, patience).await? {
             Ok(claim) => claim,
             Err(answer) => return Ok(Admitted::Done(answer)),
         };
         match engine.connection().await {
             Ok(held) => {
                 let keyed = Some(Keyed { request, claim });
-                Ok(Admitted::Run(Run { engine, rules, keyed, execution, token: Some(token) }, held))
+                let turn = patience.for_run().map(|until| Box::new(Turn::new(until)));
+                Ok(Admitted::Run(Run { engine, rules, keyed, execution, turn, token: Some(token) }, held))
             }
             Err(problem) => {
-                claim.over(Attempt::Failed(problem));
+                claim.leave(Attempt::Failed(problem));
                 Err(problem)
             }
         }
@@ -167,7 +172,10 @@ impl<DB: Store> Call<DB> {
         let held = engine.connection().await?;
         let token = engine.tasks.admit();
         let execution = Box::new(Execution::new(scope.unwrap_or_default(), None));
-        Ok(Admitted::Run(Run { engine, rules: Arc::new(rules), keyed: None, execution, token }, held))
+        Ok(Admitted::Run(
+            Run { engine, rules: Arc::new(rules), keyed: None, execution, turn: None, token },
+            held,
+        ))
     }
 
     /// The key; `None` if there is none and need not be.
@@ -199,42 +207,15 @@ impl<DB: Store> Call<DB> {
             address: Address::new(&self.engine.settings.table, &scope, key.clone()),
             fingerprint,
             ttl_secs: self.rules.ttl_secs,
-            run_limit: self.rules.run_limit,
+            run_limit: self.rules.run_limit(),
         };
         Ok((Arc::new(self.rules), request, Box::new(Execution::new(scope, Some(key)))))
     }
 }
 
 impl<DB: Store> Inner<DB> {
-    /// Takes the entry of a key, or the answer that the request before it left. Waits for an attempt that is on its
-    /// way, but not for a run.
-    async fn enter(&self, request: &KeyRequest) -> Result<Result<Claim, Response>, Problem> {
-        let deadline = Instant::now() + self.http.acquire_timeout;
-        loop {
-            let watching = match self.in_process.enter(&request.address.scope, request.address.key.as_str()) {
-                Entered::Alone(claim) => return Ok(Ok(claim)),
-                Entered::Behind(watching) => watching,
-            };
-            let phase = timeout_at(deadline, beyond_attempting(watching))
-                .await
-                .map_err(|_elapsed| Problem::StoreUnavailable)?;
-            match phase {
-                Phase::Running(first) if first.agrees_with(&request.fingerprint) => {
-                    return Err(Problem::InProgress);
-                }
-                Phase::Running(_) => return Err(Problem::KeyReused),
-                Phase::Over(Attempt::Found(found)) => {
-                    return answer_from(&found, &request.fingerprint).map(Err);
-                }
-                Phase::Over(Attempt::InProgress) => return Err(Problem::InProgress),
-                Phase::Over(Attempt::Failed(problem)) => return Err(problem),
-                Phase::Over(Attempt::Nothing) | Phase::Attempting => {}
-            }
-        }
-    }
-
-    async fn connection(&self) -> Result<Held<DB>, Problem> {
-        let held = self.acquire().await?;
+    pub(crate) async fn connection(&self) -> Result<Held<DB>, Problem> {
+        let mut held = self.acquire().await?;
         // Nothing has begun, so the answer need not be that nobody knows.
         if self.tasks.are_stopped() {
             held.release().await;
@@ -255,15 +236,6 @@ impl<DB: Store> Inner<DB> {
                 Err(Problem::StoreUnavailable)
             }
         }
-    }
-}
-
-/// The first phase in which more is known than that somebody tries.
-async fn beyond_attempting(mut watching: watch::Receiver<Phase>) -> Phase {
-    match watching.wait_for(|phase| !matches!(phase, Phase::Attempting)).await {
-        Ok(phase) => phase.clone(),
-        // The claim ends its entry whenever it is dropped, so this is the same.
-        Err(_closed) => Phase::Over(Attempt::Nothing),
     }
 }
 

@@ -149,6 +149,7 @@ impl<DB: Store> Ended<DB> {
                     drop(lock);
                 }
             }
+            // Last, so that of all who have the key here one at a time holds a connection.
             drop(claim);
             answer.unwrap_or_else(|panic| resume_unwind(panic))
         })

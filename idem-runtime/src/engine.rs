@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Run ── reserve ──> Attempt ── execute, record ──> Commit ── finalize ──> Ended ── answer ──> the response
-//!           └───────────────────────└──────────────────────────────────────^
+//!  ^───────┴└───────────────────────└──────────────────────────────────────^
 //! ```
 //!
 //! Each step consumes the one before, so a row that was not reserved cannot be completed, and one that was not
@@ -11,6 +11,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use axum::response::{IntoResponse, Response};
 use sqlx::Transaction;
 use sqlx_core::transaction::TransactionManager;
+use tokio_util::sync::DropGuard;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::ending::{Condition, Ended, Ending, roll_back};
@@ -32,6 +34,7 @@ use crate::outcome::{self, Plan, Verdict};
 use crate::problem::Problem;
 use crate::reserving::{Begun, Refused};
 use crate::store::{Cause, KeyRequest, Probe, Store};
+use crate::turn::Turn;
 
 /// How long a statement of the engine may take once the handler has run. A server that does not reply within it will
 /// hardly do so later, and the client has given up.
@@ -62,6 +65,8 @@ pub struct Run<DB: Store> {
     /// `None` for a request without a key: it runs in a plain transaction and nothing is stored.
     pub(crate) keyed: Option<Keyed>,
     pub(crate) execution: Box<Execution>,
+    /// `None` for a run that does not wait for one of another process.
+    pub(crate) turn: Option<Box<Turn>>,
     pub(crate) token: Option<TaskTrackerToken>,
 }
 
@@ -84,29 +89,41 @@ impl<DB: Store> Run<DB> {
     /// Where the run's task is spawned.
     #[must_use]
     pub fn tasks(&self) -> Detach<DB> {
-        Detach { engine: Arc::clone(&self.engine), rules: Arc::clone(&self.rules) }
+        Detach {
+            engine: Arc::clone(&self.engine),
+            rules: Arc::clone(&self.rules),
+            waiting: self.turn.as_ref().map(|turn| turn.guard()),
+        }
     }
 
     /// RESERVE: opens the transaction and makes the key row its first write, or learns who did.
     ///
+    /// A run that waits for one of another process is given back, and waits when it is called again. It is the caller
+    /// that loops, because what is reserved borrows the connection that a run must give back while it waits.
+    ///
     /// # Cancel safety
     /// Not cancel safe: a dropped BEGIN may leave a transaction open. The task that calls it runs to its end.
-    pub fn reserve(mut self, held: &mut Held<DB>) -> BoxFuture<'_, Reserved<'_, DB>> {
+    pub fn reserve(mut self, held: &mut Held<DB>) -> BoxFuture<'_, ControlFlow<Reserved<'_, DB>, Self>> {
         Box::pin(async move {
             // From here on the task counts as running.
             self.token = None;
+            if let Err(refused) = self.await_turn(held).await {
+                return ControlFlow::Break(Reserved::Ended(self.refused(refused)));
+            }
             let limit = self.engine.http.acquire_timeout;
             let begun = match tokio::time::timeout(limit, self.begin(held)).await {
                 Ok(Ok(begun)) => begun,
-                Ok(Err(refused)) => return Reserved::Ended(self.refused(refused)),
-                Err(_elapsed) => return Reserved::Ended(self.refused(Refused::out_of_time())),
+                Ok(Err(refused)) => return self.missed(refused),
+                Err(_elapsed) => {
+                    return ControlFlow::Break(Reserved::Ended(self.refused(Refused::out_of_time())));
+                }
             };
             if let Some(keyed) = &self.keyed {
                 keyed.claim.running(keyed.request.fingerprint);
             }
             let Begun { tx, lock, mark } = begun;
-            let deadline = Instant::now() + self.rules.run_limit;
-            Reserved::Run(Attempt { run: self, tx, lock, mark, deadline })
+            let deadline = Instant::now() + self.rules.run_limit();
+            ControlFlow::Break(Reserved::Run(Attempt { run: self, tx, lock, mark, deadline }))
         })
     }
 
@@ -126,21 +143,23 @@ impl<DB: Store> Run<DB> {
 pub struct Detach<DB: Store> {
     engine: Arc<Inner<DB>>,
     rules: Arc<Rules>,
+    /// Dropped with the request's future, it ends the waiting of a run that has not begun.
+    waiting: Option<DropGuard>,
 }
 
 impl<DB: Store> Detach<DB> {
     /// Runs `work` to its end, whatever becomes of the client.
     ///
     /// # Cancel safety
-    /// Cancel safe: dropped, `work` goes on and its answer is found by the retry.
+    /// Cancel safe: dropped, `work` goes on and its answer is found by the retry; work that only waits ends.
     pub async fn detach<F>(self, work: F) -> Response
     where
         F: Future<Output = Response> + Send + 'static,
     {
-        match self.engine.tasks.run(work).await {
-            Some(response) => response,
-            None => self.engine.problem(&self.rules.terms, Problem::OutcomeUnknown),
-        }
+        let Self { engine, rules, waiting } = self;
+        let answer = engine.tasks.run(work).await;
+        drop(waiting);
+        answer.unwrap_or_else(|| engine.problem(&rules.terms, Problem::OutcomeUnknown))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx_core::transaction::TransactionManager;
 
+use crate::ending::Condition;
 use crate::store::Store;
 
 /// How long the end of a transaction is awaited: its ROLLBACK, or the server's last word on it.
@@ -28,22 +29,32 @@ impl<DB: Store> Held<DB> {
     /// The connection.
     ///
     /// # Panics
-    /// Never: it is there until `release` or `close` consumes the holder.
+    /// Without one. A run waits without one, and has one whenever it asks the database.
     pub(crate) fn connection(&mut self) -> &mut DB::Connection {
         self.0.as_mut().expect("held until it is released or closed")
     }
 
-    /// Gives the connection back to the pool, or closes it if a transaction is open on it after all.
-    pub(crate) async fn release(mut self) {
-        if DB::TransactionManager::get_transaction_depth(self.connection()) == 0 {
+    /// Gives the connection back to the pool, or closes it if a transaction is open on it after all. Without one,
+    /// nothing.
+    pub(crate) async fn release(&mut self) {
+        let Some(connection) = &mut self.0 else { return };
+        if DB::TransactionManager::get_transaction_depth(connection) == 0 {
             drop(self.0.take());
         } else {
             self.close().await;
         }
     }
 
+    /// Releases or closes the connection, by what is known of it. Without one, nothing.
+    pub(crate) async fn end(&mut self, condition: Condition) {
+        match condition {
+            Condition::Clean => self.release().await,
+            Condition::Suspect => self.close().await,
+        }
+    }
+
     /// Closes the connection, and with it whatever it left open; the pool opens another when it needs one.
-    pub(crate) async fn close(mut self) {
+    pub(crate) async fn close(&mut self) {
         if let Some(mut connection) = self.0.take() {
             connection.close_on_drop();
             // Awaited so that a retry does not meet the lock of a transaction that is as good as gone, but not for long:

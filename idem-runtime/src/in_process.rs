@@ -3,7 +3,9 @@
 //! The map only makes answers quicker: a duplicate in the same process learns at once what another process would
 //! learn from the database. An entry is *attempting* while one request is on its way to the reserving statement, and
 //! *running* once that statement returned fresh. Only then may a duplicate be told 409 or 422 from here: before, the
-//! request may itself be the wrong one, and refusing the right retry of a completed key would be a lie.
+//! request may itself be the wrong one, and refusing the right retry of a completed key would be a lie. It is
+//! *elsewhere* while one request waits for a run of another process, whose fingerprint nobody here knows: that is 409
+//! for those who do not wait, and never 422.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -25,6 +27,8 @@ pub(crate) enum Phase {
     Attempting,
     /// The request with this fingerprint runs.
     Running(Digest),
+    /// Another process runs the key, and a request that waits for it asks now and then.
+    Elsewhere,
     /// The attempt is over.
     Over(Attempt),
 }
@@ -66,7 +70,8 @@ impl InProcess {
                 let (sender, receiver) = watch::channel(Phase::Attempting);
                 let key = vacant.key().clone();
                 vacant.insert(receiver);
-                Entered::Alone(Claim { entries: Arc::clone(&self.entries), key, sender })
+                let entries = Arc::clone(&self.entries);
+                Entered::Alone(Claim { entries, key, sender, attempt: Attempt::Nothing })
             }
         }
     }
@@ -84,6 +89,8 @@ pub(crate) struct Claim {
     entries: Arc<Mutex<HashMap<FullKey, watch::Receiver<Phase>>>>,
     key: FullKey,
     sender: watch::Sender<Phase>,
+    /// What those who wait may use once the claim is gone.
+    attempt: Attempt,
 }
 
 impl Claim {
@@ -92,9 +99,14 @@ impl Claim {
         self.sender.send_replace(Phase::Running(fingerprint));
     }
 
-    /// Ends the attempt with what those who wait for it may use.
-    pub(crate) fn over(self, attempt: Attempt) {
-        self.sender.send_replace(Phase::Over(attempt));
+    /// The reserving statement found the key in another process, and this request waits for it.
+    pub(crate) fn elsewhere(&self) {
+        self.sender.send_replace(Phase::Elsewhere);
+    }
+
+    /// Sets what those who wait may use once the claim is dropped; nothing if not set.
+    pub(crate) fn leave(&mut self, attempt: Attempt) {
+        self.attempt = attempt;
     }
 }
 
@@ -102,13 +114,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         // First out of the map, so that whoever is woken finds it gone.
         lock(&self.entries).remove(&self.key);
-        self.sender.send_if_modified(|phase| {
-            let is_open = !matches!(phase, Phase::Over(_));
-            if is_open {
-                *phase = Phase::Over(Attempt::Nothing);
-            }
-            is_open
-        });
+        self.sender.send_replace(Phase::Over(self.attempt.clone()));
     }
 }
 
@@ -153,10 +159,12 @@ mod tests {
     #[test]
     fn those_behind_learn_how_the_attempt_ended() {
         let map = InProcess::default();
-        let first = claim(&map);
+        let mut first = claim(&map);
         let Entered::Behind(watching) = map.enter("tenant=t1", "k") else { panic!("the key is free") };
 
-        first.over(Attempt::InProgress);
+        first.leave(Attempt::InProgress);
+        assert!(matches!(&*watching.borrow(), Phase::Attempting), "it is not over before its connection is");
+        drop(first);
 
         assert_eq!(map.len(), 0);
         assert!(matches!(&*watching.borrow(), Phase::Over(Attempt::InProgress)));

@@ -115,16 +115,23 @@ mod in_process;
 #[cfg(feature = "axum")]
 mod lent;
 #[cfg(feature = "axum")]
+mod operation;
+#[cfg(feature = "axum")]
 mod options;
 mod outcome;
 #[cfg(feature = "axum")]
 mod policy;
 mod problem;
+mod read_only;
 #[cfg(feature = "axum")]
 mod recording;
 mod replay;
 #[cfg(feature = "axum")]
 mod reserving;
+#[cfg(feature = "axum")]
+mod turn;
+#[cfg(feature = "axum")]
+mod waiting;
 
 #[cfg(feature = "axum")]
 #[doc(hidden)]
@@ -144,10 +151,13 @@ pub use self::idempotency::Idempotency;
 pub use self::inert::Inert;
 pub use self::key::{IdempotencyKey, KeyError, KeyFormat, Syntax};
 pub use self::key_value::KeyValue;
+#[cfg(feature = "axum")]
+pub use self::operation::Operation;
 pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};
 pub use self::problem::DEFAULT_PROBLEM_BASE;
+pub use self::read_only::ReadOnly;
 pub use self::replay::{
     IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS, StoredResponse,
 };

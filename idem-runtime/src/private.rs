@@ -3,6 +3,7 @@
 pub use std::boxed::Box;
 pub use std::future::Future;
 pub use std::marker::{Send, Sync};
+pub use std::ops::ControlFlow;
 pub use std::pin::Pin;
 pub use std::result::Result;
 

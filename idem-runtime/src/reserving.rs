@@ -42,12 +42,20 @@ impl Refused {
         Self { why: Why::Found(found), condition }
     }
 
-    fn in_progress(condition: Condition) -> Self {
+    pub(crate) fn in_progress(condition: Condition) -> Self {
         Self { why: Why::InProgress, condition }
     }
 
-    fn failed(problem: Problem, condition: Condition) -> Self {
+    pub(crate) fn failed(problem: Problem, condition: Condition) -> Self {
         Self { why: Why::Failed(problem), condition }
+    }
+
+    pub(crate) fn is_in_progress(&self) -> bool {
+        matches!(self.why, Why::InProgress)
+    }
+
+    pub(crate) fn condition(&self) -> Condition {
+        self.condition
     }
 
     /// The database did not reply in time.
@@ -107,11 +115,10 @@ impl<DB: Store> Run<DB> {
 
     /// The answer of a run that does not begin, for this request and for those that wait behind it.
     pub(crate) fn refused(mut self, Refused { why, condition }: Refused) -> Ended<DB> {
-        let keyed = self.keyed.take();
         let (answer, attempted) = match why {
             Why::Found(found) => {
                 let found = Arc::new(found);
-                let answer = match &keyed {
+                let answer = match &self.keyed {
                     Some(keyed) => answer_from(&found, &keyed.request.fingerprint),
                     None => Err(Problem::StoreUnavailable),
                 };
@@ -120,8 +127,8 @@ impl<DB: Store> Run<DB> {
             Why::InProgress => (Err(Problem::InProgress), Attempted::InProgress),
             Why::Failed(problem) => (Err(problem), Attempted::Failed(problem)),
         };
-        if let Some(keyed) = keyed {
-            keyed.claim.over(attempted);
+        if let Some(keyed) = &mut self.keyed {
+            keyed.claim.leave(attempted);
         }
         let answer = answer.unwrap_or_else(|problem| self.problem(problem));
         self.ended(Ending::Answer(answer), condition, None)

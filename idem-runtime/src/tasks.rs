@@ -29,6 +29,8 @@ struct Inner {
     tracker: TaskTracker,
     stop: CancellationToken,
     is_draining: AtomicBool,
+    /// Cancelled right after the flag is set, for those who wait.
+    drain: CancellationToken,
 }
 
 /// The future of a task, as [`Builder::wrap_tasks`](crate::Builder::wrap_tasks) is given it.
@@ -60,7 +62,17 @@ impl Tasks {
     pub(crate) fn admit(&self) -> Option<TaskTrackerToken> {
         // Counted before the look at the flag, so that a drain either sees this request or refuses it.
         let token = self.0.tracker.token();
-        (!self.0.is_draining.load(Ordering::SeqCst)).then_some(token)
+        (!self.are_draining()).then_some(token)
+    }
+
+    /// Whether nothing new is admitted.
+    pub(crate) fn are_draining(&self) -> bool {
+        self.0.is_draining.load(Ordering::SeqCst)
+    }
+
+    /// `waiting`, or `None` once the engine drains.
+    pub(crate) async fn until_draining<F: Future>(&self, waiting: F) -> Option<F::Output> {
+        self.0.drain.run_until_cancelled(waiting).await
     }
 
     /// Whether a drain has dropped what was running: nothing may begin any more.
@@ -130,6 +142,7 @@ impl Tasks {
     /// Refuses new requests, waits up to `limit` for the running ones and drops the rest. Gives the number dropped.
     pub(crate) async fn drain(&self, limit: Duration) -> usize {
         self.0.is_draining.store(true, Ordering::SeqCst);
+        self.0.drain.cancel();
         self.0.tracker.close();
         if tokio::time::timeout(limit, self.0.tracker.wait()).await.is_ok() {
             return 0;

@@ -63,7 +63,7 @@ fn every_option_of_a_policy_is_read() {
     assert!(args.is_engine_in_extension);
     for (name, value) in [
         ("ttl", Value::Seconds(2 * 86_400)),
-        ("header", Value::Text("x-key".to_owned())),
+        ("header", Value::Text("X-Key".to_owned())),
         ("syntax", Value::Variant("Syntax", "Strict")),
         ("key_format", Value::Variant("KeyFormat", "Uuid")),
         ("mismatch", Value::Status(409)),

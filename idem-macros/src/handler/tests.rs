@@ -30,22 +30,15 @@ fn the_transaction_is_the_argument_by_mut_wherever_it_stands() {
 
 #[test]
 fn marks_decide_what_an_input_is() {
-    let (handler, mistakes) =
-        read("async fn f(#[fingerprint(skip)] a: A, #[context] b: B, #[fingerprint(with = g)] w: W, e: &E, \
-              #[allow(unused)] c: C, #[fingerprint(body)] d: D, tx: &mut Tx) {}");
+    let (handler, mistakes) = read(
+        "async fn f(#[fingerprint(skip)] a: A, #[context] b: B, #[fingerprint(with = g)] w: W, e: &E, \
+              #[allow(unused)] c: C, #[fingerprint(body)] d: D, tx: &mut Tx) {}",
+    );
 
     assert!(mistakes.is_empty(), "{mistakes:?}");
     assert_eq!(
         roles(&handler),
-        [
-            Role::Skipped,
-            Role::Context,
-            Role::With,
-            Role::Lent,
-            Role::Compared,
-            Role::Body,
-            Role::Transaction
-        ]
+        [Role::Skipped, Role::Context, Role::With, Role::Lent, Role::Compared, Role::Body, Role::Transaction]
     );
     let printed = handler.function.to_token_stream().to_string();
     assert!(
@@ -118,9 +111,17 @@ fn each_mistake_of_a_signature_is_told_once() {
             "only the last extractor reads the body",
             true,
         ),
-        ("async fn f(tx: &mut Tx, #[fingerprint(skip, body)] a: A) {}", "an argument is compared in one way", true),
+        (
+            "async fn f(tx: &mut Tx, #[fingerprint(skip, body)] a: A) {}",
+            "an argument is compared in one way",
+            true,
+        ),
         ("async fn f(tx: &mut Tx, #[fingerprint(with)] a: A) {}", "`with` needs a value", true),
-        ("async fn f(tx: &mut Tx, #[fingerprint(with = |a| a)] a: A) {}", "the value of `with` is a path", true),
+        (
+            "async fn f(tx: &mut Tx, #[fingerprint(with = |a| a)] a: A) {}",
+            "the value of `with` is a path",
+            true,
+        ),
         (
             "async fn f(tx: &mut Tx, a: Request) {}",
             "`Request` is a stream, which cannot be compared with a retry's",
@@ -135,11 +136,7 @@ fn each_mistake_of_a_signature_is_told_once() {
             true,
         ),
         ("async fn f(tx: &mut Tx, #[fingerprint] a: A) {}", "`#[fingerprint]` says nothing here", true),
-        (
-            "async fn f(tx: &mut Tx, #[fingerprint(bodies)] a: A) {}",
-            "unknown option `bodies`",
-            true,
-        ),
+        ("async fn f(tx: &mut Tx, #[fingerprint(bodies)] a: A) {}", "unknown option `bodies`", true),
     ] {
         let (handler, mistakes) = read(function);
         assert_eq!(mistakes, [mistake], "{function}");

@@ -105,7 +105,8 @@ fn a_missing_scope_is_helped_with_what_is_there() {
         ("async fn f(tx: &mut Tx, body: Bytes) {}", "scope = \"endpoint\""),
     ] {
         let mut mistakes = Mistakes::default();
-        let handler = model(crate::function::parse(handler.parse().unwrap()).ok().unwrap(), false, &mut mistakes);
+        let handler =
+            model(crate::function::parse(handler.parse().unwrap()).ok().unwrap(), false, &mut mistakes);
         resolve(&args::Scope::Missing, &Vocabulary::of_handler(&handler), Span::call_site(), &mut mistakes);
         assert!(mistakes.into_tokens().to_string().contains(&help.escape_default().to_string()), "{help}");
     }

@@ -16,10 +16,13 @@ pub mod expiry;
 pub mod extractor;
 pub mod header;
 pub mod limit;
+pub mod lookup;
 pub mod method;
 pub mod mismatch;
 pub mod operator;
+pub mod option;
 pub mod outcome;
+pub mod policy;
 pub mod replay;
 pub mod scope;
 pub mod state;
@@ -165,6 +168,11 @@ macro_rules! contract {
                 the_longest_times_that_may_be_set_work
                 a_request_that_still_waits_when_a_drain_is_over_has_not_begun
             }
+            lookup {
+                a_look_up_beside_the_transaction_sees_what_is_committed
+                a_write_beside_the_transaction_is_refused
+                a_read_only_pool_refuses_whatever_writes
+            }
             method {
                 a_get_ignores_the_key
                 safe_methods_run_each_time_with_or_without_a_key
@@ -197,6 +205,15 @@ macro_rules! contract {
                 the_table_can_be_created_by_several_processes_at_once
                 a_check_says_that_the_table_is_missing
             }
+            option {
+                the_key_may_be_a_part_of_the_request
+                a_key_that_is_not_required_may_be_missing_but_not_malformed
+                a_named_endpoint_survives_a_move
+                a_header_is_compared_as_its_function_says
+                a_body_may_be_compared_as_received
+                a_body_that_is_kept_has_axums_limit_and_rejections
+                a_handler_can_be_called_by_another_in_its_transaction
+            }
             outcome {
                 an_err_rolls_the_writes_back_and_is_stored
                 record_success_runs_again_after_a_failure
@@ -213,6 +230,20 @@ macro_rules! contract {
                 a_success_that_must_not_be_recorded_is_rolled_back
                 a_body_of_unknown_length_is_rolled_back
                 keep_writes_cannot_save_a_transaction_whose_statement_failed
+            }
+            policy {
+                strict_syntax_is_a_policys_to_ask_for
+                a_key_of_another_format_is_refused
+                a_policy_may_read_the_key_from_another_field
+                the_status_of_a_mismatch_is_a_policys_to_choose
+                a_policy_may_compare_nothing
+                comparing_can_be_switched_on_and_off_between_builds
+                a_policy_may_bound_the_answers_it_stores
+                users_of_one_tenant_do_not_meet
+                the_rejection_of_a_policys_extractor_is_the_answer
+                a_handler_overrides_its_policy
+                an_application_without_state_keeps_the_engine_in_an_extension
+                a_policys_field_outside_the_scope_is_compared
             }
             replay {
                 a_retry_replays_the_first_answer

@@ -1,0 +1,134 @@
+//! A duplicate of a request that another process is working on: it asks the database again, now and then.
+//!
+//! Nobody tells this process when the other has done, and a connection that listened for it would be one held per
+//! waiting request. So it holds none, and takes one each time for as long as an attempt to reserve the key takes.
+//! Whoever has the same key in this process waits behind it.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::ending::Condition;
+use crate::engine::{Reserved, Run};
+use crate::held::Held;
+use crate::reserving::Refused;
+use crate::store::Store;
+
+/// The shortest time between two attempts.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// The longest.
+const LONGEST: Duration = Duration::from_millis(250);
+
+/// The turn of a run that may wait for one of another process.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    until: Instant,
+    pauses: Pauses,
+    /// Cancelled once the request's own future is gone, and with it whoever would read the answer.
+    gone: CancellationToken,
+    /// What the last attempt left of its connection, if there was one and the key was another's.
+    missed: Option<Condition>,
+}
+
+impl Turn {
+    pub(crate) fn new(until: Instant) -> Self {
+        Self { until, pauses: Pauses::default(), gone: CancellationToken::new(), missed: None }
+    }
+
+    /// What the request's future holds for as long as somebody waits for its answer.
+    pub(crate) fn guard(&self) -> DropGuard {
+        self.gone.clone().drop_guard()
+    }
+}
+
+impl<DB: Store> Run<DB> {
+    /// Another attempt for a run whose key another process holds, or its end.
+    pub(crate) fn missed<'h>(mut self, refused: Refused) -> ControlFlow<Reserved<'h, DB>, Self> {
+        let Some(turn) =
+            self.turn.as_mut().filter(|turn| refused.is_in_progress() && turn.until > Instant::now())
+        else {
+            return ControlFlow::Break(Reserved::Ended(self.refused(refused)));
+        };
+        turn.missed = Some(refused.condition());
+        if let Some(keyed) = &self.keyed {
+            keyed.claim.elsewhere();
+        }
+        ControlFlow::Continue(self)
+    }
+
+    /// Waits until the key is worth another attempt, and takes a connection for it.
+    ///
+    /// At once for the first attempt. Ends early when the client has left or the engine drains.
+    pub(crate) async fn await_turn(&mut self, held: &mut Held<DB>) -> Result<(), Refused> {
+        let Some(turn) = &mut self.turn else { return Ok(()) };
+        let Some(condition) = turn.missed.take() else { return Ok(()) };
+        held.end(condition).await;
+
+        let until = turn.until;
+        let resume = until.min(Instant::now() + turn.pauses.next());
+        let engine = &self.engine;
+        let attempt = async {
+            sleep_until(resume).await;
+            // Its time over, one that looked once more would only be late.
+            if resume == until { None } else { timeout_at(until, engine.connection()).await.ok() }
+        };
+        let attempt = turn.gone.run_until_cancelled(engine.tasks.until_draining(attempt)).await;
+        match attempt.flatten().flatten() {
+            Some(Ok(connection)) => {
+                *held = connection;
+                Ok(())
+            }
+            Some(Err(problem)) => Err(Refused::failed(problem, Condition::Clean)),
+            None => Err(Refused::in_progress(Condition::Clean)),
+        }
+    }
+}
+
+/// The times between attempts: each about twice as long as the one before, none like another's, so that processes
+/// which began to wait together do not ask together.
+#[derive(Debug, Default)]
+struct Pauses {
+    random: RandomState,
+    count: u32,
+}
+
+impl Pauses {
+    /// Somewhere between half the step and the step.
+    fn next(&mut self) -> Duration {
+        let step = LONGEST.min(SHORTEST * 2_u32.saturating_pow(self.count));
+        let random = self.random.hash_one(self.count);
+        self.count = self.count.saturating_add(1);
+        let half = step / 2;
+        let part = u32::try_from(random % 1000).unwrap_or_default();
+        SHORTEST.max(half + half * part / 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pauses_grow_and_stay_in_their_bounds() {
+        let mut pauses = Pauses::default();
+
+        let times: Vec<_> = (0..40).map(|_| pauses.next()).collect();
+
+        assert_eq!(times[0], SHORTEST);
+        assert!(times.iter().all(|time| (SHORTEST..=LONGEST).contains(time)), "{times:?}");
+        assert!(times[5..].iter().all(|time| *time >= LONGEST / 2), "{times:?}");
+        // All of them take a request of ten seconds to about sixty attempts.
+        assert!(times.iter().sum::<Duration>() > Duration::from_secs(4), "{times:?}");
+    }
+
+    #[test]
+    fn two_that_wait_do_not_ask_together() {
+        let (mut one, mut other) = (Pauses::default(), Pauses::default());
+
+        assert!((0..20).any(|_| one.next() != other.next()));
+    }
+}
