@@ -23,12 +23,20 @@ mod fixture {
     mod answer_nothing;
     mod any_database;
     mod associated_function;
+    mod attribute_renamed;
     mod body_of_every_kind;
+    mod cfg_on_arguments;
     mod const_generics;
+    mod debug_handler;
+    mod debug_handler_with_state;
+    mod docs_and_lints_on_arguments;
+    mod extension_trait;
     mod extractors_that_may_fail;
     mod fifteen_extractors;
     mod generics;
     mod inside_a_function;
+    mod instrument_above;
+    mod instrument_below;
     mod lifetimes;
     mod macro_rules;
     mod mut_arguments;
@@ -42,10 +50,13 @@ mod fixture {
     mod pattern_struct;
     mod pattern_tuple;
     mod raw_identifiers;
+    mod renamed_runtime;
     mod shadowed_names;
     mod transaction_alias;
     mod two_handlers;
     mod unused_arguments;
+    mod utoipa_above;
+    mod utoipa_below;
 }
 
 #[test]
