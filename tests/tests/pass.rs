@@ -27,16 +27,26 @@ mod fixture {
     mod body_of_every_kind;
     mod cfg_on_arguments;
     mod const_generics;
+    mod context_arguments;
     mod debug_handler;
     mod debug_handler_with_state;
     mod docs_and_lints_on_arguments;
+    mod endpoint_with_a_name;
+    mod execution;
     mod extension_trait;
     mod extractors_that_may_fail;
     mod fifteen_extractors;
+    mod fingerprint_body;
+    mod fingerprint_skip;
+    mod fingerprint_with;
     mod generics;
+    mod inner_function;
+    mod inner_function_of_a_type;
     mod inside_a_function;
     mod instrument_above;
     mod instrument_below;
+    mod key_in_the_body;
+    mod key_that_may_be_missing;
     mod lifetimes;
     mod macro_rules;
     mod mut_arguments;
@@ -51,12 +61,16 @@ mod fixture {
     mod pattern_tuple;
     mod raw_identifiers;
     mod renamed_runtime;
+    mod required_false;
+    mod scope_global;
+    mod scope_of_calls_and_labels;
     mod shadowed_names;
     mod transaction_alias;
     mod two_handlers;
     mod unused_arguments;
     mod utoipa_above;
     mod utoipa_below;
+    mod wait_mode;
 }
 
 #[test]
