@@ -59,6 +59,13 @@ mod fixture {
     mod pattern_slice;
     mod pattern_struct;
     mod pattern_tuple;
+    mod policy_engine_in_an_extension;
+    mod policy_from_another_module;
+    mod policy_generic;
+    mod policy_lent;
+    mod policy_overridden;
+    mod policy_with_marked_fields;
+    mod policy_without_fields;
     mod raw_identifiers;
     mod renamed_runtime;
     mod required_false;
