@@ -73,6 +73,9 @@ mod fixture {
     mod scope_of_calls_and_labels;
     mod shadowed_names;
     mod transaction_alias;
+    mod trial_context_in_an_extension;
+    mod trial_state_in_an_arc;
+    mod trial_state_with_channels;
     mod two_handlers;
     mod unused_arguments;
     mod utoipa_above;
