@@ -1,15 +1,15 @@
 #[automatically_derived]
 impl<
-    C: Caller + ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync
-        + 'static,
+    C: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync + 'static
+        + Caller,
 > ::idem_runtime::__private::Sealed for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
 {}
 #[automatically_derived]
 impl<
-    C: Caller + ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync
-        + 'static,
+    C: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync + 'static
+        + Caller,
 > ::idem_runtime::__private::Policy for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
@@ -43,8 +43,8 @@ where
 }
 #[automatically_derived]
 impl<
-    C: Caller + ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync
-        + 'static,
+    C: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync + 'static
+        + Caller,
     S: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync,
 > ::idem_runtime::__private::FromPolicyParts<S> for Shared<C>
 where

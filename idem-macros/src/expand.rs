@@ -159,13 +159,11 @@ impl Lowering<'_> {
 
     /// The type of the handler's policy.
     fn policy(&self, end: Span) -> TokenStream {
-        match &self.checked.args.policy {
-            Some(policy) => policy.to_token_stream(),
-            None => {
-                let root = self.runtime().root(end);
-                quote_spanned!(site(end)=> #root::NoPolicy)
-            }
-        }
+        let named = self.checked.args.policy.as_ref().map(ToTokens::to_token_stream);
+        named.unwrap_or_else(|| {
+            let root = self.runtime().root(end);
+            quote_spanned!(site(end)=> #root::NoPolicy)
+        })
     }
 
     /// The transaction's database. The projection sees through every alias.
@@ -324,12 +322,11 @@ impl Lowering<'_> {
             head.set_span(local.span().located_at(*span));
         }
         let statement = describe::named(setter, label, &head.to_token_stream(), steps, *span);
-        let argument = match role {
-            Role::Body => {
-                let p = self.runtime().private(at);
-                quote_spanned!(at=> #p::Received::as_inner(&#name))
-            }
-            _ => quote_spanned!(at=> &#name),
+        let argument = if *role == Role::Body {
+            let p = self.runtime().private(at);
+            quote_spanned!(at=> #p::Received::as_inner(&#name))
+        } else {
+            quote_spanned!(at=> &#name)
         };
         Some(quote_spanned!(at=> { let #pat = #argument; #statement }))
     }

@@ -11,9 +11,11 @@ pub mod canonical;
 pub mod concurrency;
 pub mod detached;
 pub mod ended;
+pub mod endpoint;
 pub mod error;
 pub mod expiry;
 pub mod extractor;
+pub mod fingerprint;
 pub mod header;
 pub mod limit;
 pub mod lookup;
@@ -23,6 +25,7 @@ pub mod operator;
 pub mod option;
 pub mod outcome;
 pub mod policy;
+pub mod received;
 pub mod replay;
 pub mod scope;
 pub mod state;
@@ -104,6 +107,10 @@ macro_rules! contract {
                 a_handler_that_rolls_back_and_writes_on_runs_once
                 the_pool_works_after_a_leaked_savepoint
             }
+            endpoint {
+                a_named_endpoint_may_move_to_another_path
+                the_parameters_of_a_named_endpoint_are_compared
+            }
             error {
                 a_refusal_is_a_problem_document
                 the_type_of_each_refusal_is_its_own
@@ -133,6 +140,11 @@ macro_rules! contract {
                 a_body_that_axum_refuses_leaves_the_key_unused
                 a_body_over_the_limit_leaves_the_key_unused
                 a_body_that_axum_refuses_is_refused_on_a_completed_key_too
+            }
+            fingerprint {
+                a_header_that_is_an_input_is_compared
+                another_body_is_the_same_request_where_nothing_is_compared
+                a_comparison_can_be_switched_on_and_off_between_builds
             }
             header {
                 a_quoted_key_is_accepted
@@ -208,10 +220,7 @@ macro_rules! contract {
             option {
                 the_key_may_be_a_part_of_the_request
                 a_key_that_is_not_required_may_be_missing_but_not_malformed
-                a_named_endpoint_survives_a_move
-                a_header_is_compared_as_its_function_says
-                a_body_may_be_compared_as_received
-                a_body_that_is_kept_has_axums_limit_and_rejections
+                a_stream_may_be_compared_as_received
                 a_handler_can_be_called_by_another_in_its_transaction
             }
             outcome {
@@ -236,14 +245,18 @@ macro_rules! contract {
                 a_key_of_another_format_is_refused
                 a_policy_may_read_the_key_from_another_field
                 the_status_of_a_mismatch_is_a_policys_to_choose
-                a_policy_may_compare_nothing
-                comparing_can_be_switched_on_and_off_between_builds
                 a_policy_may_bound_the_answers_it_stores
-                users_of_one_tenant_do_not_meet
+                users_whom_a_policy_names_do_not_meet
                 the_rejection_of_a_policys_extractor_is_the_answer
                 a_handler_overrides_its_policy
                 an_application_without_state_keeps_the_engine_in_an_extension
                 a_policys_field_outside_the_scope_is_compared
+            }
+            received {
+                received_json_is_compared_as_any_json
+                a_received_body_of_another_media_type_is_compared_as_bytes
+                a_received_body_that_is_refused_leaves_the_key_unused
+                a_received_body_may_hold_the_key
             }
             replay {
                 a_retry_replays_the_first_answer
@@ -264,6 +277,7 @@ macro_rules! contract {
             }
             scope {
                 tenants_do_not_meet
+                users_of_one_tenant_do_not_meet
                 endpoints_do_not_meet
                 without_the_endpoint_a_key_is_one_for_all
                 without_the_endpoint_the_method_is_still_compared
