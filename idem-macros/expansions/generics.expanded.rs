@@ -79,7 +79,10 @@ where
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::idem_runtime::__private::Result::<
+                                    Result<Json<Cow<'_, str>>, AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{

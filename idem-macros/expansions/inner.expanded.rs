@@ -57,7 +57,10 @@ pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::idem_runtime::__private::Result::<
+                                    Json<Self>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{

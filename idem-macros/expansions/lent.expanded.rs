@@ -73,20 +73,23 @@ async fn create(
                                     handler(
                                         ::idem_runtime::__private::lend::<
                                             api::Shared<Tenant>,
-                                            _,
+                                            api::Shared<Tenant>,
                                         >(lent, &policy),
                                         ::idem_runtime::__private::Lends::lend(tx),
                                         version,
                                         ::idem_runtime::__private::lend::<
                                             Execution,
-                                            _,
+                                            api::Shared<Tenant>,
                                         >(lent, &policy),
                                         event.into_inner(),
                                     ),
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::idem_runtime::__private::Result::<
+                                    Result<Json<Order>, AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{

@@ -28,7 +28,6 @@ async fn create(
         ::idem_runtime::NoPolicy,
     >,
     tenant: TenantId,
-    upload: Multipart,
 ) -> ::idem_runtime::__private::Response {
     async fn create(
         #[allow(unused_variables)]
@@ -82,13 +81,19 @@ async fn create(
                                             ::core::option::Option::None,
                                         ),
                                         tenant,
-                                        ::idem_runtime::__private::lend::<Config, _>(lent, &policy),
-                                        upload,
+                                        ::idem_runtime::__private::lend::<
+                                            Config,
+                                            ::idem_runtime::NoPolicy,
+                                        >(lent, &policy),
+                                        ::core::option::Option::unwrap(::core::option::Option::None),
                                     ),
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::idem_runtime::__private::Result::<
+                                    Result<Sse<Events>, AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{

@@ -66,7 +66,10 @@ pub async fn create(
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::idem_runtime::__private::Result::<
+                                    Result<(StatusCode, Json<Order>), AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{

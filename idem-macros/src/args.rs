@@ -172,13 +172,17 @@ pub(crate) struct Reader {
     ttl: Option<(Duration, LitStr)>,
     run_limit: Option<(Duration, LitStr)>,
     allowed: Vec<Ident>,
+    /// The options that were written, or probably meant.
+    seen: Vec<String>,
 }
 
 impl Reader {
     pub(crate) fn read(&mut self, input: ParseStream<'_>, place: Place, mistakes: &mut Mistakes) {
-        option::each(input, &place.known(), mistakes, |key, input, mistakes| {
+        let mut seen = std::mem::take(&mut self.seen);
+        option::each(input, &place.known(), &mut seen, mistakes, |key, input, mistakes| {
             self.option(key, input, mistakes)
         });
+        self.seen = seen;
     }
 
     fn option(&mut self, key: &Key, input: ParseStream<'_>, mistakes: &mut Mistakes) -> Result<(), Mistake> {
@@ -281,9 +285,18 @@ impl Reader {
         Ok(())
     }
 
+    /// Options that cannot be read at all, which was reported: one of them may have been the scope.
+    pub(crate) fn skip(&mut self) {
+        self.seen.push("scope".to_owned());
+    }
+
     /// What can only be judged once all options are known.
     pub(crate) fn finish(self, mistakes: &mut Mistakes) -> Args {
-        let Self { mut args, scope_at, ttl, run_limit, allowed } = self;
+        let Self { mut args, scope_at, ttl, run_limit, allowed, seen } = self;
+        if matches!(args.scope, Scope::Missing) && seen.iter().any(|name| name == "scope" || name == "policy")
+        {
+            args.scope = Scope::Unreadable;
+        }
         if let (Some(_), Some(at)) = (&args.policy, scope_at) {
             mistakes.add(
                 Mistake::at(at, "`scope` stands beside `policy`, which says what keys are unique within")

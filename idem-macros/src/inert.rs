@@ -12,9 +12,13 @@ const NAME: &str = "inert";
 
 /// The impl, and a function that asks `Inert` of each field's type, with the caret on it.
 pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStream {
+    let before = mistakes.count();
     let runtime = derive::runtime(&input.attrs, NAME, mistakes);
+    // What cannot be read may have been meant for the fields.
+    let is_read = mistakes.count() == before;
     let types: Vec<Type> = fields(input, mistakes)
         .into_iter()
+        .filter(|_| is_read)
         .filter(|field| !derive::has_flag(field, NAME, "trusted", mistakes))
         .map(|field| derive::without_self(field, input))
         .collect();

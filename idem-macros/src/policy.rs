@@ -50,8 +50,12 @@ fn args(input: &DeriveInput, mistakes: &mut Mistakes) -> Args {
             reader.read(input, Place::Policy, mistakes);
             Ok(())
         });
-        if let Err(error) = read {
-            mistakes.add(error.into());
+        if read.is_err() {
+            mistakes.add(
+                Mistake::on(attr, "`#[policy]` takes options in parentheses")
+                    .help("write `#[policy(scope = \"endpoint\")]`"),
+            );
+            reader.skip();
         }
     }
     reader.finish(mistakes)
