@@ -1,5 +1,5 @@
 async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgConnection as ::idem_runtime::__private::Tx>::Db,
         api::Shared<Tenant>,
     >,
@@ -50,12 +50,8 @@ async fn create(
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -86,7 +82,7 @@ async fn create(
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::<
+                                ::core::result::Result::<
                                     Result<Json<Order>, AppError>,
                                     _,
                                 >::Ok(value) => {
@@ -103,7 +99,7 @@ async fn create(
                                         Result<Json<Order>, AppError>,
                                     >(verdict, value)
                                 }
-                                ::idem_runtime::__private::Result::Err(stop) => {
+                                ::core::result::Result::Err(stop) => {
                                     ::idem_runtime::__private::Outcome::stopped(stop)
                                 }
                             }

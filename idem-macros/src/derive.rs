@@ -7,7 +7,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, DeriveInput, Field, Generics, Ident, Path, Type, WherePredicate, parse_quote};
 
 use crate::errors::{Mistake, Mistakes};
-use crate::option::{self, Known};
+use crate::option::{self, Known, Seen};
 use crate::runtime::Runtime;
 
 /// Reads the item of a derive, and puts the mistakes beside what `derive` makes of it.
@@ -84,7 +84,7 @@ fn options(
     read: impl FnMut(&option::Key, syn::parse::ParseStream<'_>, &mut Mistakes) -> Result<(), Mistake>,
 ) {
     let parsed = attr.parse_args_with(|input: syn::parse::ParseStream<'_>| {
-        option::each(input, known, &mut Vec::new(), mistakes, read);
+        option::each(input, known, &mut Seen::default(), mistakes, read);
         Ok(())
     });
     if parsed.is_err() {

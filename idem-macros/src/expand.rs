@@ -78,7 +78,7 @@ impl Lowering<'_> {
         let Function { attrs, vis, sig, body } = self.function();
         let asyncness = asyncness(sig);
         let Signature { fn_token, ident, .. } = sig;
-        let generics = generics::outer(&sig.generics, self.runtime());
+        let generics = generics::outer(&sig.generics);
         let clause = &generics.where_clause;
 
         let inputs = self.inputs().map(|argument| {
@@ -148,9 +148,9 @@ impl Lowering<'_> {
     /// it once.
     fn guard(&self, referent: &Type) -> TokenStream {
         let (start, end) = ends(referent);
-        let root = self.runtime().root(start);
+        let p = self.runtime().private(start);
         let database = self.database(referent);
-        let open = quote_spanned!(site(start)=> #root::Guard<);
+        let open = quote_spanned!(site(start)=> #p::Guard<);
         let comma = quote_spanned!(site(end)=> ,);
         let policy = self.policy(end);
         let close = quote_spanned!(site(end)=> >);
@@ -162,8 +162,8 @@ impl Lowering<'_> {
         match &self.checked.args.policy {
             Some(policy) => policy.to_token_stream(),
             None => {
-                let root = self.runtime().root(end);
-                quote_spanned!(site(end)=> #root::NoPolicy)
+                let p = self.runtime().private(end);
+                quote_spanned!(site(end)=> #p::NoPolicy)
             }
         }
     }
@@ -244,8 +244,8 @@ impl Lowering<'_> {
             let #ended = {
                 let #reserved = loop {
                     match #run.reserve(&mut #held).await {
-                        #p::ControlFlow::Break(#reserved) => break #reserved,
-                        #p::ControlFlow::Continue(#again) => #run = #again,
+                        ::core::ops::ControlFlow::Break(#reserved) => break #reserved,
+                        ::core::ops::ControlFlow::Continue(#again) => #run = #again,
                     }
                 };
                 match #reserved {
@@ -255,7 +255,7 @@ impl Lowering<'_> {
                         let #outcome = {
                             let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
                             match #p::execute(#limit, #handler(#passed)).await {
-                                #p::Result #named ::Ok(#value) => {
+                                ::core::result::Result #named ::Ok(#value) => {
                                 let #verdict = {
                                         #[allow(unused_imports)]
                                         use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
@@ -263,7 +263,7 @@ impl Lowering<'_> {
                                     };
                                     #answer
                                 }
-                                #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
+                                ::core::result::Result::Err(#stop) => #p::Outcome::stopped(#stop),
                             }
                         };
                         match #attempt.record(#outcome).await {

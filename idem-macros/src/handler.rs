@@ -175,6 +175,11 @@ fn find_transaction(
         _ if known::is_transaction(ty) => {
             Some((index, ty, ty, "the transaction is lent to the handler, not given", BY_MUT))
         }
+        Type::Tuple(tuple) => {
+            let reference = tuple.elems.iter().find_map(as_mutable)?;
+            const HELP: &str = "take it by itself, and the extractors after it";
+            Some((index, ty, &*reference.elem, "a handler's transaction is an argument of its own", HELP))
+        }
         _ => {
             let referent = &*as_mutable(known::optional(ty)?)?.elem;
             const HELP: &str = "take it by `&mut` alone, without `Option`";

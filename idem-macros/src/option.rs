@@ -24,6 +24,14 @@ impl<'a> Known<'a> {
     }
 }
 
+/// The options that were there already.
+#[derive(Default)]
+pub(crate) struct Seen {
+    written: Vec<String>,
+    /// What an option that cannot be read probably was.
+    pub(crate) meant: Vec<String>,
+}
+
 /// An option's name and its place.
 pub(crate) struct Key {
     pub(crate) name: String,
@@ -32,22 +40,21 @@ pub(crate) struct Key {
 
 /// Hands each option to `read`, and goes on after a mistake.
 ///
-/// An option that is unknown or was there before is written down and skipped; `seen` are those that were there, among
-/// them what an unknown one probably meant. `read` may leave tokens behind only when it reports a mistake.
+/// An option that is unknown or was there before is written down and skipped; `seen` are those that were there. `read` may leave tokens behind only when it reports a mistake.
 pub(crate) fn each(
     input: ParseStream<'_>,
     known: &Known<'_>,
-    seen: &mut Vec<String>,
+    seen: &mut Seen,
     mistakes: &mut Mistakes,
     mut read: impl FnMut(&Key, ParseStream<'_>, &mut Mistakes) -> Result<(), Mistake>,
 ) {
     while !input.is_empty() {
         let outcome = key(input, known, seen).and_then(|key| {
-            if seen.contains(&key.name) {
+            if seen.written.contains(&key.name) {
                 let message = format!("the option `{}` is given twice", key.name);
                 return Err(Mistake::at(key.span, message).help("remove one of them"));
             }
-            seen.push(key.name.clone());
+            seen.written.push(key.name.clone());
             read(&key, input, mistakes)
         });
         if let Err(mistake) = outcome {
@@ -68,10 +75,14 @@ pub(crate) fn each(
     }
 }
 
-fn key(input: ParseStream<'_>, known: &Known<'_>, seen: &mut Vec<String>) -> Result<Key, Mistake> {
+fn key(input: ParseStream<'_>, known: &Known<'_>, seen: &mut Seen) -> Result<Key, Mistake> {
     let names = known.names.iter().copied();
     let help = format!("the options are {}", listed(names.clone()));
     let Ok(ident) = input.call(syn::Ident::parse_any) else {
+        // A text alone was probably meant for the option that must be there.
+        if input.peek(syn::Lit) && known.names.first().is_some_and(|first| *first == "scope") {
+            seen.meant.push("scope".to_owned());
+        }
         return Err(Mistake::at(input.span(), "expected the name of an option").help(help));
     };
     let key = Key { name: ident.unraw().to_string(), span: ident.span() };
@@ -84,7 +95,7 @@ fn key(input: ParseStream<'_>, known: &Known<'_>, seen: &mut Vec<String>) -> Res
     let mistake = Mistake::on(&ident, format!("unknown option `{}`", key.name));
     Err(match nearest(&key.name, names) {
         Some(near) => {
-            seen.push(near.to_owned());
+            seen.meant.push(near.to_owned());
             mistake.help(format!("an option with a similar name exists: `{near}`"))
         }
         None => mistake.help(help),
