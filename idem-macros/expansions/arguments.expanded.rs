@@ -1,7 +1,7 @@
 async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     trace: Query<Trace>,
     app: State<App>,
@@ -59,12 +59,8 @@ async fn create(
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -93,7 +89,7 @@ async fn create(
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::core::result::Result::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{
@@ -105,7 +101,7 @@ async fn create(
                                     };
                                     ::idem_runtime::__private::outcome(verdict, value)
                                 }
-                                ::idem_runtime::__private::Result::Err(stop) => {
+                                ::core::result::Result::Err(stop) => {
                                     ::idem_runtime::__private::Outcome::stopped(stop)
                                 }
                             }

@@ -1,15 +1,13 @@
 #[automatically_derived]
 impl<
-    C: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync + 'static
-        + Caller,
+    C: ::core::marker::Send + ::core::marker::Sync + 'static + Caller,
 > ::idem_runtime::__private::Sealed for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
 {}
 #[automatically_derived]
 impl<
-    C: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync + 'static
-        + Caller,
+    C: ::core::marker::Send + ::core::marker::Sync + 'static + Caller,
 > ::idem_runtime::__private::Policy for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
@@ -43,9 +41,8 @@ where
 }
 #[automatically_derived]
 impl<
-    C: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync + 'static
-        + Caller,
-    S: ::idem_runtime::__private::Send + ::idem_runtime::__private::Sync,
+    C: ::core::marker::Send + ::core::marker::Sync + 'static + Caller,
+    S: ::core::marker::Send + ::core::marker::Sync,
 > ::idem_runtime::__private::FromPolicyParts<S> for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
@@ -57,19 +54,19 @@ where
     fn from_policy_parts<'a>(
         parts: &'a mut ::idem_runtime::__private::Parts,
         state: &'a S,
-    ) -> ::idem_runtime::__private::Pin<
-        ::idem_runtime::__private::Box<
-            dyn ::idem_runtime::__private::Future<
-                Output = ::idem_runtime::__private::Result<
+    ) -> ::core::pin::Pin<
+        ::std::boxed::Box<
+            dyn ::core::future::Future<
+                Output = ::core::result::Result<
                     Self,
                     ::idem_runtime::__private::Response,
                 >,
-            > + ::idem_runtime::__private::Send + 'a,
+            > + ::core::marker::Send + 'a,
         >,
     > {
-        ::idem_runtime::__private::Box::pin(async move {
+        ::std::boxed::Box::pin(async move {
             let _ = (&parts, state);
-            ::idem_runtime::__private::Result::Ok(Self {
+            ::core::result::Result::Ok(Self {
                 caller: ::idem_runtime::__private::extract::<C, S>(parts, state).await?,
                 shop: ::idem_runtime::__private::extract::<ShopId<C>, S>(parts, state)
                     .await?,

@@ -1,18 +1,18 @@
 pub(crate) async fn create<
-    T: ::idem_runtime::__private::Send + 'static + Serialize,
+    T: ::core::marker::Send + 'static + Serialize,
     U,
-    V: ::idem_runtime::__private::Send + 'static,
+    V: ::core::marker::Send + 'static,
     const N: usize,
 >(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <Transaction<'static, Sqlite> as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     filter: Query<U>,
     list: Json<Many<Cow<'static, str>, T, V, N>>,
 ) -> ::idem_runtime::__private::Response
 where
-    U: ::idem_runtime::__private::Send + 'static + for<'c> Deserialize<'c>,
+    U: ::core::marker::Send + 'static + for<'c> Deserialize<'c>,
     Vec<V>: Read<'static>,
 {
     async fn create<'a, 'b: 'a, T: Serialize, U, V, const N: usize>(
@@ -51,12 +51,8 @@ where
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -79,7 +75,10 @@ where
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::core::result::Result::<
+                                    Result<Json<Cow<'_, str>>, AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{
@@ -93,7 +92,7 @@ where
                                         Result<Json<Cow<'_, str>>, AppError>,
                                     >(verdict, value)
                                 }
-                                ::idem_runtime::__private::Result::Err(stop) => {
+                                ::core::result::Result::Err(stop) => {
                                     ::idem_runtime::__private::Outcome::stopped(stop)
                                 }
                             }

@@ -1,9 +1,9 @@
 #[expect(clippy::unused_async)]
 #[cfg(unix)]
-pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
-    guard: ::idem_runtime::Guard<
+pub async fn create<T: ::core::marker::Send + 'static + Deserialize>(
+    guard: ::idem_runtime::__private::Guard<
         <PgConnection as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     tenant: Self,
     req: Json<T>,
@@ -29,12 +29,8 @@ pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -57,7 +53,7 @@ pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::core::result::Result::<Json<Self>, _>::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{
@@ -71,7 +67,7 @@ pub async fn create<T: ::idem_runtime::__private::Send + 'static + Deserialize>(
                                         Json<Self>,
                                     >(verdict, value)
                                 }
-                                ::idem_runtime::__private::Result::Err(stop) => {
+                                ::core::result::Result::Err(stop) => {
                                     ::idem_runtime::__private::Outcome::stopped(stop)
                                 }
                             }

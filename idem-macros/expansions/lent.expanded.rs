@@ -1,5 +1,5 @@
 async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgConnection as ::idem_runtime::__private::Tx>::Db,
         api::Shared<Tenant>,
     >,
@@ -50,12 +50,8 @@ async fn create(
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -73,20 +69,23 @@ async fn create(
                                     handler(
                                         ::idem_runtime::__private::lend::<
                                             api::Shared<Tenant>,
-                                            _,
+                                            api::Shared<Tenant>,
                                         >(lent, &policy),
                                         ::idem_runtime::__private::Lends::lend(tx),
                                         version,
                                         ::idem_runtime::__private::lend::<
                                             Execution,
-                                            _,
+                                            api::Shared<Tenant>,
                                         >(lent, &policy),
                                         event.into_inner(),
                                     ),
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::core::result::Result::<
+                                    Result<Json<Order>, AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{
@@ -100,7 +99,7 @@ async fn create(
                                         Result<Json<Order>, AppError>,
                                     >(verdict, value)
                                 }
-                                ::idem_runtime::__private::Result::Err(stop) => {
+                                ::core::result::Result::Err(stop) => {
                                     ::idem_runtime::__private::Outcome::stopped(stop)
                                 }
                             }

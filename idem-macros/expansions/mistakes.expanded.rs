@@ -23,12 +23,11 @@
     "no argument of this handler is named `tenent`\n= help: an argument with a similar name exists: `tenant`"
 }
 async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     tenant: TenantId,
-    upload: Multipart,
 ) -> ::idem_runtime::__private::Response {
     async fn create(
         #[allow(unused_variables)]
@@ -57,12 +56,8 @@ async fn create(
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -82,13 +77,19 @@ async fn create(
                                             ::core::option::Option::None,
                                         ),
                                         tenant,
-                                        ::idem_runtime::__private::lend::<Config, _>(lent, &policy),
-                                        upload,
+                                        ::idem_runtime::__private::lend::<
+                                            Config,
+                                            ::idem_runtime::__private::NoPolicy,
+                                        >(lent, &policy),
+                                        ::core::option::Option::unwrap(::core::option::Option::None),
                                     ),
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::core::result::Result::<
+                                    Result<Sse<Events>, AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{
@@ -103,7 +104,7 @@ async fn create(
                                         ::idem_runtime::__private::outcome(verdict, ())
                                     }
                                 }
-                                ::idem_runtime::__private::Result::Err(stop) => {
+                                ::core::result::Result::Err(stop) => {
                                     ::idem_runtime::__private::Outcome::stopped(stop)
                                 }
                             }

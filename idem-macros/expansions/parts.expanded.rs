@@ -1,10 +1,10 @@
 async fn create(
-    guard: crate::vendored::idem_runtime::Guard<
+    guard: crate::vendored::idem_runtime::__private::Guard<
         <Transaction<
             'static,
             Sqlite,
         > as crate::vendored::idem_runtime::__private::Tx>::Db,
-        crate::vendored::idem_runtime::NoPolicy,
+        crate::vendored::idem_runtime::__private::NoPolicy,
     >,
     claims: Claims,
     user: Extension<User>,
@@ -60,12 +60,8 @@ async fn create(
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        crate::vendored::idem_runtime::__private::ControlFlow::Break(
-                            reserved,
-                        ) => break reserved,
-                        crate::vendored::idem_runtime::__private::ControlFlow::Continue(
-                            again,
-                        ) => run = again,
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -91,9 +87,7 @@ async fn create(
                                 )
                                 .await
                             {
-                                crate::vendored::idem_runtime::__private::Result::Ok(
-                                    value,
-                                ) => {
+                                ::core::result::Result::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use crate::vendored::idem_runtime::__private::{
@@ -110,9 +104,7 @@ async fn create(
                                         value,
                                     )
                                 }
-                                crate::vendored::idem_runtime::__private::Result::Err(
-                                    stop,
-                                ) => {
+                                ::core::result::Result::Err(stop) => {
                                     crate::vendored::idem_runtime::__private::Outcome::stopped(
                                         stop,
                                     )

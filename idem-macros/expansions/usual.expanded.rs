@@ -1,8 +1,8 @@
 /// Creates an order.
 pub async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgConnection as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     tenant: TenantId,
     req: Json<CreateOrder>,
@@ -38,12 +38,8 @@ pub async fn create(
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -66,7 +62,10 @@ pub async fn create(
                                 )
                                 .await
                             {
-                                ::idem_runtime::__private::Result::Ok(value) => {
+                                ::core::result::Result::<
+                                    Result<(StatusCode, Json<Order>), AppError>,
+                                    _,
+                                >::Ok(value) => {
                                     let verdict = {
                                         #[allow(unused_imports)]
                                         use ::idem_runtime::__private::{
@@ -80,7 +79,7 @@ pub async fn create(
                                         Result<(StatusCode, Json<Order>), AppError>,
                                     >(verdict, value)
                                 }
-                                ::idem_runtime::__private::Result::Err(stop) => {
+                                ::core::result::Result::Err(stop) => {
                                     ::idem_runtime::__private::Outcome::stopped(stop)
                                 }
                             }

@@ -13,7 +13,8 @@ use crate::duration::{DAY, RUN_LIMIT, TTL};
 use crate::errors::{Mistake, Mistakes};
 use crate::header_name;
 use crate::inner::Inner;
-use crate::option::{self, Key, Known};
+use crate::known;
+use crate::option::{self, Key, Known, Seen};
 use crate::runtime::Runtime;
 use crate::setting::{Setting, Value};
 use crate::size;
@@ -172,13 +173,16 @@ pub(crate) struct Reader {
     ttl: Option<(Duration, LitStr)>,
     run_limit: Option<(Duration, LitStr)>,
     allowed: Vec<Ident>,
+    seen: Seen,
 }
 
 impl Reader {
     pub(crate) fn read(&mut self, input: ParseStream<'_>, place: Place, mistakes: &mut Mistakes) {
-        option::each(input, &place.known(), mistakes, |key, input, mistakes| {
+        let mut seen = std::mem::take(&mut self.seen);
+        option::each(input, &place.known(), &mut seen, mistakes, |key, input, mistakes| {
             self.option(key, input, mistakes)
         });
+        self.seen = seen;
     }
 
     fn option(&mut self, key: &Key, input: ParseStream<'_>, mistakes: &mut Mistakes) -> Result<(), Mistake> {
@@ -205,7 +209,7 @@ impl Reader {
                 if matches!(args.scope, Scope::Missing) {
                     args.scope = Scope::Unreadable;
                 }
-                args.policy = Some(key.ty(input, "api_policy::PublicApi")?);
+                args.policy = policy(key.ty(input, "api_policy::PublicApi")?, mistakes);
                 None
             }
             "key" => {
@@ -281,9 +285,19 @@ impl Reader {
         Ok(())
     }
 
+    /// Options that cannot be read at all, which was reported: one of them may have been the scope.
+    pub(crate) fn skip(&mut self) {
+        self.seen.meant.push("scope".to_owned());
+    }
+
     /// What can only be judged once all options are known.
     pub(crate) fn finish(self, mistakes: &mut Mistakes) -> Args {
-        let Self { mut args, scope_at, ttl, run_limit, allowed } = self;
+        let Self { mut args, scope_at, ttl, run_limit, allowed, seen } = self;
+        if matches!(args.scope, Scope::Missing)
+            && seen.meant.iter().any(|name| name == "scope" || name == "policy")
+        {
+            args.scope = Scope::Unreadable;
+        }
         if let (Some(_), Some(at)) = (&args.policy, scope_at) {
             mistakes.add(
                 Mistake::at(at, "`scope` stands beside `policy`, which says what keys are unique within")
@@ -322,6 +336,18 @@ impl Reader {
         }
         args
     }
+}
+
+/// The policy's type, which has a name: nothing else can be derived for.
+fn policy(ty: Type, mistakes: &mut Mistakes) -> Option<Type> {
+    if matches!(known::peeled(&ty), Type::Path(_) | Type::Macro(_)) {
+        return Some(ty);
+    }
+    mistakes.add(
+        Mistake::on(&ty, "a policy is a struct that is named")
+            .help("name a struct with `#[derive(idem_runtime::Policy)]`: `policy = api_policy::PublicApi`"),
+    );
+    None
 }
 
 /// The endpoint's own name.

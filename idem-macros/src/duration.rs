@@ -15,6 +15,8 @@ pub(crate) struct Kind {
     /// From the smallest to the largest.
     units: &'static [(&'static str, Duration)],
     least: (&'static str, Duration),
+    /// The least that needs no opt-out.
+    advised: (&'static str, Duration),
     most: (&'static str, Duration),
     /// An example.
     pub(crate) usual: &'static str,
@@ -29,7 +31,8 @@ const HOUR: (&str, Duration) = ("h", Duration::from_hours(1));
 pub(crate) const TTL: Kind = Kind {
     name: "a time to live",
     units: &[SECOND, MINUTE, HOUR, ("d", DAY)],
-    least: ("24h", Duration::from_secs(1)),
+    least: ("1s", Duration::from_secs(1)),
+    advised: ("24h", DAY),
     most: ("3650d", Duration::from_hours(24 * 3650)),
     usual: "24h",
 };
@@ -39,6 +42,7 @@ pub(crate) const WAIT: Kind = Kind {
     name: "a wait",
     units: &[MILLISECOND, SECOND],
     least: ("10ms", Duration::from_millis(10)),
+    advised: ("10ms", Duration::from_millis(10)),
     most: ("10s", Duration::from_secs(10)),
     usual: "5s",
 };
@@ -48,6 +52,7 @@ pub(crate) const RUN_LIMIT: Kind = Kind {
     name: "a run limit",
     units: &[SECOND, MINUTE, HOUR],
     least: ("1s", Duration::from_secs(1)),
+    advised: ("1s", Duration::from_secs(1)),
     most: ("24h", DAY),
     usual: "60s",
 };
@@ -109,13 +114,22 @@ impl Kind {
             Wrong::Unreadable => {
                 format!("write a whole number and a unit, one of {units}: `{}`", spelled(usual))
             }
-            Wrong::NoUnit => {
-                let unit = usual.trim_start_matches(|letter: char| letter.is_ascii_digit());
-                format!("add a unit, one of {units}: `{}`", spelled(&format!("{text}{unit}")))
-            }
-            Wrong::Zero | Wrong::TooShort => format!("write at least `{}`", spelled(self.least.0)),
+            Wrong::NoUnit => format!("add a unit, one of {units}: `{}`", spelled(&self.with_unit(text))),
+            Wrong::Zero | Wrong::TooShort => format!("write at least `{}`", spelled(self.advised.0)),
             Wrong::TooLong => format!("write at most `{}`", spelled(self.most.0)),
         }
+    }
+}
+
+impl Kind {
+    /// The number with the first unit that makes it a value: the usual unit, or else any.
+    fn with_unit(&self, number: &str) -> String {
+        let usual = self.usual.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        std::iter::once(usual)
+            .chain(self.units.iter().map(|(name, _)| *name))
+            .map(|unit| format!("{number}{unit}"))
+            .find(|text| self.read(text).is_ok_and(|duration| duration >= self.advised.1))
+            .unwrap_or_else(|| self.usual.to_owned())
     }
 }
 
@@ -157,6 +171,23 @@ mod tests {
     fn a_bare_number_lacks_its_unit() {
         assert_eq!(TTL.read("24"), Err(Wrong::NoUnit));
         assert_eq!(TTL.read("0"), Err(Wrong::NoUnit));
+    }
+
+    #[test]
+    fn the_unit_that_is_offered_makes_a_value() {
+        for (kind, number, offered) in [
+            (&TTL, "24", "24h"),
+            (&TTL, "5", "5d"),
+            (&TTL, "86400", "86400h"),
+            (&TTL, "604800", "604800s"),
+            (&TTL, "0", "24h"),
+            (&WAIT, "5", "5s"),
+            (&WAIT, "500", "500ms"),
+            (&RUN_LIMIT, "60", "60s"),
+            (&RUN_LIMIT, "100000", "60s"),
+        ] {
+            assert_eq!(kind.with_unit(number), offered);
+        }
     }
 
     #[test]

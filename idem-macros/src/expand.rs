@@ -78,7 +78,7 @@ impl Lowering<'_> {
         let Function { attrs, vis, sig, body } = self.function();
         let asyncness = asyncness(sig);
         let Signature { fn_token, ident, .. } = sig;
-        let generics = generics::outer(&sig.generics, self.runtime());
+        let generics = generics::outer(&sig.generics);
         let clause = &generics.where_clause;
 
         let inputs = self.inputs().map(|argument| {
@@ -148,9 +148,9 @@ impl Lowering<'_> {
     /// it once.
     fn guard(&self, referent: &Type) -> TokenStream {
         let (start, end) = ends(referent);
-        let root = self.runtime().root(start);
+        let p = self.runtime().private(start);
         let database = self.database(referent);
-        let open = quote_spanned!(site(start)=> #root::Guard<);
+        let open = quote_spanned!(site(start)=> #p::Guard<);
         let comma = quote_spanned!(site(end)=> ,);
         let policy = self.policy(end);
         let close = quote_spanned!(site(end)=> >);
@@ -161,8 +161,8 @@ impl Lowering<'_> {
     fn policy(&self, end: Span) -> TokenStream {
         let named = self.checked.args.policy.as_ref().map(ToTokens::to_token_stream);
         named.unwrap_or_else(|| {
-            let root = self.runtime().root(end);
-            quote_spanned!(site(end)=> #root::NoPolicy)
+            let p = self.runtime().private(end);
+            quote_spanned!(site(end)=> #p::NoPolicy)
         })
     }
 
@@ -237,13 +237,13 @@ impl Lowering<'_> {
         let written = self.handler();
         let passed = self.passed(&tx, &lent);
         let execution = if self.lends() { quote!(#lent) } else { quote!(_) };
-        let answer = self.answer(&verdict, &value);
+        let (named, answer) = (self.named_answer(), self.answer(&verdict, &value));
         quote! {{
             let #ended = {
                 let #reserved = loop {
                     match #run.reserve(&mut #held).await {
-                        #p::ControlFlow::Break(#reserved) => break #reserved,
-                        #p::ControlFlow::Continue(#again) => #run = #again,
+                        ::core::ops::ControlFlow::Break(#reserved) => break #reserved,
+                        ::core::ops::ControlFlow::Continue(#again) => #run = #again,
                     }
                 };
                 match #reserved {
@@ -253,15 +253,15 @@ impl Lowering<'_> {
                         let #outcome = {
                             let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
                             match #p::execute(#limit, #handler(#passed)).await {
-                                #p::Result::Ok(#value) => {
-                                    let #verdict = {
+                                ::core::result::Result #named ::Ok(#value) => {
+                                let #verdict = {
                                         #[allow(unused_imports)]
                                         use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
                                         (&&&&&#p::Look(&#value)).look_at_answer()
                                     };
                                     #answer
                                 }
-                                #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
+                                ::core::result::Result::Err(#stop) => #p::Outcome::stopped(#stop),
                             }
                         };
                         match #attempt.record(#outcome).await {
@@ -278,9 +278,9 @@ impl Lowering<'_> {
 
     /// In place of a run where there is no database: the handler is type-checked, and the route has nothing to add.
     fn without_run(&self) -> TokenStream {
-        let handler = self.handler();
+        let handler = (!self.checked.handler.is_open).then(|| self.handler()).into_iter();
         quote! {
-            let _ = #handler;
+            #(let _ = #handler;)*
             ::core::option::Option::unwrap(::core::option::Option::None)
         }
     }
@@ -373,8 +373,11 @@ impl Lowering<'_> {
         let p = self.runtime().private(start);
         let policy = local("policy");
         let open = quote_spanned!(site(start)=> #p::lend::<);
-        let close = quote_spanned!(site(end)=> , _>(#lent, &#policy));
-        quote!(#open #referent #close)
+        let comma = quote_spanned!(site(end)=> ,);
+        // Named, or else a type that is neither would be taken for the policy's.
+        let named = self.policy(end);
+        let close = quote_spanned!(site(end)=> >(#lent, &#policy));
+        quote!(#open #referent #comma #named #close)
     }
 
     /// Whether an argument is lent.
@@ -384,21 +387,33 @@ impl Lowering<'_> {
 
     /// The handler's value as an outcome; the caret of a type that is no answer is on the return type.
     fn answer(&self, verdict: &Ident, value: &Ident) -> TokenStream {
-        let (turbofish, at) = match &self.function().sig.output {
-            ReturnType::Default => (None, Span::mixed_site()),
-            ReturnType::Type(_, ty) => {
-                let at = site(ends(ty).0);
-                // An open type cannot be named, and `!` not yet.
-                let is_named = !known::has_impl(ty) && !matches!(known::peeled(ty), Type::Never(_));
-                let ty = to_inferred(ty);
-                (is_named.then(|| quote_spanned!(at=> ::<#ty>)), at)
-            }
+        let at = match &self.function().sig.output {
+            ReturnType::Default => Span::mixed_site(),
+            ReturnType::Type(_, ty) => site(ends(ty).0),
         };
+        let turbofish = self.named_type().map(|ty| quote_spanned!(at=> ::<#ty>));
         let p = self.runtime().private(at);
         if self.checked.handler.is_stream {
             return quote!({ ::core::mem::drop(#value); #p::outcome(#verdict, ()) });
         }
         quote_spanned!(at=> #p::outcome #turbofish (#verdict, #value))
+    }
+
+    /// `::<T, _>`: what the handler's value is of, so that a handler that is not found leaves nothing to be guessed.
+    fn named_answer(&self) -> Option<TokenStream> {
+        self.named_type().map(|ty| quote!(::<#ty, _>))
+    }
+
+    /// The return type, if it can be named: an open type cannot, and `!` not yet.
+    fn named_type(&self) -> Option<Type> {
+        match &self.function().sig.output {
+            ReturnType::Type(_, ty)
+                if !known::has_impl(ty) && !matches!(known::peeled(ty), Type::Never(_)) =>
+            {
+                Some(to_inferred(ty))
+            }
+            _ => None,
+        }
     }
 
     fn arguments(&self) -> impl Iterator<Item = (usize, &Argument)> {

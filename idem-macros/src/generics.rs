@@ -11,14 +11,14 @@ use syn::{
 
 use crate::known::peeled;
 use crate::lifetimes::to_static;
-use crate::runtime::{Runtime, site};
+use crate::runtime::site;
 
 /// Type and constant parameters, the former with `Send + 'static`; no lifetimes.
 ///
 /// The run moves into a task of its own, which axum asks only of the handler as a whole. The bounds go where
 /// the author has put bounds on the parameter: clippy reports bounds in two places. They go first: the last
 /// token of the signature is to stay the author's, or rustc takes the function for generated code.
-pub(crate) fn outer(written: &Generics, runtime: &Runtime) -> Generics {
+pub(crate) fn outer(written: &Generics) -> Generics {
     let mut generics = to_static(written, |lifetimes, generics| {
         for predicate in generics.where_clause.iter_mut().flat_map(|clause| &mut clause.predicates) {
             lifetimes.visit_where_predicate_mut(predicate);
@@ -44,10 +44,9 @@ pub(crate) fn outer(written: &Generics, runtime: &Runtime) -> Generics {
 
     generics.where_clause = clause;
     bound(&mut generics, |at| {
-        let private = runtime.private(at);
         let at = site(at);
         vec![
-            ("Send", parse_quote_spanned!(at=> #private::Send)),
+            ("Send", parse_quote_spanned!(at=> ::core::marker::Send)),
             ("'static", parse_quote_spanned!(at=> 'static)),
         ]
     });
@@ -129,13 +128,13 @@ mod tests {
 
     fn outer_of(signature: &str) -> (String, String) {
         let signature: syn::Signature = syn::parse_str(signature).unwrap();
-        let generics = outer(&signature.generics, &Runtime::default());
+        let generics = outer(&signature.generics);
         (generics.to_token_stream().to_string(), generics.where_clause.to_token_stream().to_string())
     }
 
     /// Equal but for the spaces, which depend on how the tokens came about.
     fn same(printed: &str, expected: &str) {
-        let expected = expected.replace("Send", "::idem_runtime::__private::Send");
+        let expected = expected.replace("Send", "::core::marker::Send");
         assert_eq!(printed.replace(' ', ""), expected.replace(' ', ""));
     }
 

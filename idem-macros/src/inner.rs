@@ -37,6 +37,14 @@ impl Inner {
         }
     }
 
+    /// The mistake of a name that is taken by the handler itself.
+    pub(crate) fn is_the_handlers(&self) -> Mistake {
+        let name = &self.name;
+        let prefix = if self.is_associated { "Self::" } else { "" };
+        Mistake::on(name, format!("`{name}` is the name of the handler, which is another function"))
+            .help(format!("write `inner = \"{prefix}{}_inner\"`", name.unraw()))
+    }
+
     /// For a handler that says `Self`, which only a function beside it can.
     pub(crate) fn beside(handler: &Ident) -> Self {
         let name = Ident::new(&format!("__{}", handler.unraw()), handler.span());

@@ -6,7 +6,7 @@
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Attribute, GenericArgument, Path, PathArguments, ReturnType, Type, TypePath};
+use syn::{Attribute, GenericArgument, Path, PathArguments, ReturnType, Type, TypePath, TypeReference};
 
 use crate::function::Function;
 
@@ -43,6 +43,79 @@ pub(crate) fn beside_the_transaction(ty: &Type) -> Option<&'static str> {
         "Pool" | "PgPool" | "SqlitePool" | "MySqlPool" | "AnyPool" => Some("a pool"),
         "PoolConnection" => Some("a pooled connection"),
         _ => None,
+    }
+}
+
+/// Whether the type is what a run lends by `&`, by its name.
+pub(crate) fn is_execution(ty: &Type) -> bool {
+    last_name(ty).is_some_and(|name| name == "Execution")
+}
+
+/// Whether the type is written as data, or is the standard library's: no transaction, whatever its name stands for.
+pub(crate) fn is_plain_data(ty: &Type) -> bool {
+    const DATA: [&str; 18] = [
+        "bool",
+        "char",
+        "str",
+        "String",
+        "Vec",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "u128",
+        "usize",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "i128",
+        "isize",
+        "Execution",
+    ];
+    match peeled(ty) {
+        Type::Path(TypePath { path, .. }) => {
+            path.segments.last().is_some_and(|last| DATA.iter().any(|name| last.ident == name))
+        }
+        Type::Array(_)
+        | Type::Slice(_)
+        | Type::Tuple(_)
+        | Type::Reference(_)
+        | Type::Ptr(_)
+        | Type::FnPtr(_)
+        | Type::TraitObject(_) => true,
+        _ => false,
+    }
+}
+
+/// Visits each reference that is an answer, or a part of one, and does not say that it is `'static`.
+pub(crate) fn for_each_borrowed_answer(ty: &mut Type, visit: &mut dyn FnMut(&mut TypeReference)) {
+    match ty {
+        Type::Group(group) => for_each_borrowed_answer(&mut group.elem, visit),
+        Type::Paren(paren) => for_each_borrowed_answer(&mut paren.elem, visit),
+        Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(|ty| for_each_borrowed_answer(ty, visit)),
+        Type::Reference(reference) if is_text_or_bytes(&reference.elem) => {
+            if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") {
+                visit(reference);
+            }
+        }
+        Type::Path(TypePath { path, .. }) => {
+            let Some(last) = path.segments.last_mut().filter(|last| last.ident == "Result") else { return };
+            let PathArguments::AngleBracketed(arguments) = &mut last.arguments else { return };
+            for argument in &mut arguments.args {
+                if let GenericArgument::Type(ty) = argument {
+                    for_each_borrowed_answer(ty, visit);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_text_or_bytes(ty: &Type) -> bool {
+    match peeled(ty) {
+        Type::Array(_) | Type::Slice(_) => true,
+        ty => last_name(ty).is_some_and(|name| name == "str"),
     }
 }
 

@@ -155,8 +155,8 @@ pub fn derive_policy(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
 /// Parse, model, resolve, lower; mistakes stand beside the best expansion there is.
 fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
-    let args = args::parse(options, &mut mistakes);
-    let expansion = match function::parse(item.clone()) {
+    let mut args = args::parse(options, &mut mistakes);
+    let expansion = match function::parse(item) {
         Ok(mut function) => {
             // The second would find the function that the first has made, which takes no transaction.
             for again in function.attrs.extract_if(.., |attr| known::is_idempotent(attr)) {
@@ -165,8 +165,10 @@ fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
                         .help("remove one of the two"),
                 );
             }
-            let may_say_self = args.inner.as_ref().is_some_and(|inner| inner.is_associated);
-            let handler = handler::model(function, may_say_self, &mut mistakes);
+            if let Some(inner) = args.inner.take_if(|inner| inner.name == function.sig.ident) {
+                mistakes.add(inner.is_the_handlers());
+            }
+            let handler = handler::model(function, &args, &mut mistakes);
             let names = Vocabulary::of_handler(&handler);
             let scope = match &args.policy {
                 Some(_) => Scope::of_policy(),
@@ -175,7 +177,7 @@ fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
             let key = args.key.as_ref().and_then(|literal| key::resolve(literal, &names, &mut mistakes));
             expand::lower(&Checked { args: &args, handler: &handler, scope: &scope, key: key.as_ref() })
         }
-        Err(mistake) => {
+        Err((mistake, item)) => {
             mistakes.add(mistake);
             item
         }

@@ -5,7 +5,7 @@ use syn::{Attribute, ExprPath, Meta};
 
 use crate::argument::Role;
 use crate::errors::{Mistake, Mistakes};
-use crate::option::{self, Known};
+use crate::option::{self, Known, Seen};
 
 /// `#[fingerprint(…)]` and `#[context]`, as far as they are there.
 #[derive(Default)]
@@ -93,7 +93,7 @@ fn how(attr: &Attribute, mistakes: &mut Mistakes) -> Option<How> {
     let mut ways: Vec<How> = Vec::new();
     let known = Known::only(&["skip", "with", "body"]);
     let read = attr.parse_args_with(|input: ParseStream<'_>| {
-        option::each(input, &known, mistakes, |key, input, _| {
+        option::each(input, &known, &mut Seen::default(), mistakes, |key, input, _| {
             ways.push(match key.name.as_str() {
                 "skip" => How::Skip,
                 "body" => How::Body,

@@ -24,6 +24,14 @@ impl<'a> Known<'a> {
     }
 }
 
+/// The options that were there already.
+#[derive(Default)]
+pub(crate) struct Seen {
+    written: Vec<String>,
+    /// What an option that cannot be read probably was.
+    pub(crate) meant: Vec<String>,
+}
+
 /// An option's name and its place.
 pub(crate) struct Key {
     pub(crate) name: String,
@@ -32,22 +40,21 @@ pub(crate) struct Key {
 
 /// Hands each option to `read`, and goes on after a mistake.
 ///
-/// An option that is unknown or was there before is written down and skipped. `read` may leave tokens
-/// behind only when it reports a mistake.
+/// An option that is unknown or was there before is written down and skipped; `seen` are those that were there. `read` may leave tokens behind only when it reports a mistake.
 pub(crate) fn each(
     input: ParseStream<'_>,
     known: &Known<'_>,
+    seen: &mut Seen,
     mistakes: &mut Mistakes,
     mut read: impl FnMut(&Key, ParseStream<'_>, &mut Mistakes) -> Result<(), Mistake>,
 ) {
-    let mut seen: Vec<String> = Vec::new();
     while !input.is_empty() {
-        let outcome = key(input, known).and_then(|key| {
-            if seen.contains(&key.name) {
+        let outcome = key(input, known, seen).and_then(|key| {
+            if seen.written.contains(&key.name) {
                 let message = format!("the option `{}` is given twice", key.name);
                 return Err(Mistake::at(key.span, message).help("remove one of them"));
             }
-            seen.push(key.name.clone());
+            seen.written.push(key.name.clone());
             read(&key, input, mistakes)
         });
         if let Err(mistake) = outcome {
@@ -58,7 +65,9 @@ pub(crate) fn each(
             break;
         }
         if input.parse::<Token![,]>().is_err() {
-            mistakes.add(Mistake::at(input.span(), "expected `,` between two options"));
+            mistakes.add(
+                Mistake::at(input.span(), "expected `,` between two options").help("write a comma before it"),
+            );
             if !input.peek(syn::Ident::peek_any) {
                 skip(input);
             }
@@ -66,10 +75,14 @@ pub(crate) fn each(
     }
 }
 
-fn key(input: ParseStream<'_>, known: &Known<'_>) -> Result<Key, Mistake> {
+fn key(input: ParseStream<'_>, known: &Known<'_>, seen: &mut Seen) -> Result<Key, Mistake> {
     let names = known.names.iter().copied();
     let help = format!("the options are {}", listed(names.clone()));
     let Ok(ident) = input.call(syn::Ident::parse_any) else {
+        // A text alone was probably meant for the option that must be there.
+        if input.peek(syn::Lit) && known.names.first().is_some_and(|first| *first == "scope") {
+            seen.meant.push("scope".to_owned());
+        }
         return Err(Mistake::at(input.span(), "expected the name of an option").help(help));
     };
     let key = Key { name: ident.unraw().to_string(), span: ident.span() };
@@ -81,7 +94,10 @@ fn key(input: ParseStream<'_>, known: &Known<'_>) -> Result<Key, Mistake> {
     }
     let mistake = Mistake::on(&ident, format!("unknown option `{}`", key.name));
     Err(match nearest(&key.name, names) {
-        Some(near) => mistake.help(format!("an option with a similar name exists: `{near}`")),
+        Some(near) => {
+            seen.meant.push(near.to_owned());
+            mistake.help(format!("an option with a similar name exists: `{near}`"))
+        }
         None => mistake.help(help),
     })
 }
@@ -94,7 +110,9 @@ impl Key {
         let mut value: Vec<TokenTree> = Vec::new();
         // A comma between the arguments of a generic type is none between options.
         let mut depth = 0_usize;
-        while !input.is_empty() && (depth > 0 || !input.peek(Token![,])) {
+        // Nor is one between the parameters of a closure, which is no value of any option, but one mistake.
+        let mut in_closure = false;
+        while !input.is_empty() && (depth > 0 || in_closure || !input.peek(Token![,])) {
             let is_next_key = depth == 0
                 && input.peek(syn::Ident::peek_any)
                 && (input.peek2(Token![=]) || input.peek2(Paren))
@@ -106,6 +124,7 @@ impl Key {
             match &token {
                 TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
                 TokenTree::Punct(punct) if punct.as_char() == '>' => depth = depth.saturating_sub(1),
+                TokenTree::Punct(punct) if punct.as_char() == '|' => in_closure = !in_closure,
                 _ => {}
             }
             value.push(token);

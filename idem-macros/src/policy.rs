@@ -31,6 +31,13 @@ struct Field<'a> {
 /// Both impls: what the policy says, and how its fields are extracted.
 pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStream {
     let args = args(input, mistakes);
+    if let Some(lifetime) = input.generics.lifetimes().next() {
+        mistakes.add(
+            Mistake::on(&lifetime.lifetime, "a policy borrows nothing: it goes from one task to another")
+                .help("remove the lifetime, and let the fields own what they hold"),
+        );
+        return TokenStream::new();
+    }
     let fields = fields(input, mistakes);
     let scope = match &fields {
         Some(fields) => {
@@ -51,8 +58,12 @@ fn args(input: &DeriveInput, mistakes: &mut Mistakes) -> Args {
             reader.read(input, Place::Policy, mistakes);
             Ok(())
         });
-        if let Err(error) = read {
-            mistakes.add(error.into());
+        if read.is_err() {
+            mistakes.add(
+                Mistake::on(attr, "`#[policy]` takes options in parentheses")
+                    .help("write `#[policy(scope = \"endpoint\")]`"),
+            );
+            reader.skip();
         }
     }
     reader.finish(mistakes)
@@ -174,7 +185,7 @@ impl Lowering<'_> {
         let p = self.runtime().private(Span::mixed_site());
         let [state, parts, from] = ["S", "parts", "state"].map(|name| Ident::new(name, Span::mixed_site()));
         let mut generics = self.generics();
-        generics.params.push(syn::parse_quote!(#state: #p::Send + #p::Sync));
+        generics.params.push(syn::parse_quote!(#state: ::core::marker::Send + ::core::marker::Sync));
         self.bound_fields(&mut generics);
         let fields = self.fields.unwrap_or_default();
         for Field { ty, .. } in fields {
@@ -188,7 +199,7 @@ impl Lowering<'_> {
         let made = match self.fields {
             Some(_) => quote!({
                 let _ = (&#parts, #from);
-                #p::Result::Ok(Self { #(#extracted),* })
+                ::core::result::Result::Ok(Self { #(#extracted),* })
             }),
             None => quote!({ ::core::option::Option::unwrap(::core::option::Option::None) }),
         };
@@ -202,8 +213,8 @@ impl Lowering<'_> {
                 fn from_policy_parts<'a>(
                     #parts: &'a mut #p::Parts,
                     #from: &'a #state,
-                ) -> #p::Pin<#p::Box<dyn #p::Future<Output = #p::Result<Self, #p::Response>> + #p::Send + 'a>> {
-                    #p::Box::pin(async move #made)
+                ) -> ::core::pin::Pin<::std::boxed::Box<dyn ::core::future::Future<Output = ::core::result::Result<Self, #p::Response>> + ::core::marker::Send + 'a>> {
+                    ::std::boxed::Box::pin(async move #made)
                 }
             }
         }
@@ -211,15 +222,14 @@ impl Lowering<'_> {
 
     /// The type's own parameters, as those of something that goes from one task to another.
     fn generics(&self) -> Generics {
-        let p = self.runtime().private(Span::mixed_site());
         let mut generics = self.input.generics.clone();
         for parameter in generics.type_params_mut() {
             parameter.default = None;
         }
         generics::bound(&mut generics, |_| {
             vec![
-                ("Send", parse_quote!(#p::Send)),
-                ("Sync", parse_quote!(#p::Sync)),
+                ("Send", parse_quote!(::core::marker::Send)),
+                ("Sync", parse_quote!(::core::marker::Sync)),
                 ("'static", parse_quote!('static)),
             ]
         });

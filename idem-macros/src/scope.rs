@@ -162,8 +162,7 @@ impl Resolver<'_, '_> {
             self.say(format!("`{word}` takes no label"), format!("write `{word}`"));
         }
         if let Some(ident) = self.names.identifier(word) {
-            let what = self.names.what();
-            let article = if what == "field" { "a" } else { "an" };
+            let [article, what] = self.names.what_with_article();
             self.mistakes.add(
                 Mistake::on(
                     ident,
@@ -221,7 +220,7 @@ impl Resolver<'_, '_> {
     }
 
     fn unreadable(&mut self, text: &str, error: &PartError) {
-        let what = self.names.what();
+        let [article, what] = self.names.what_with_article();
         match error {
             PartError::Empty => self.say("a part of `scope` is empty", "remove the comma that is too much"),
             PartError::Arguments => self.say(
@@ -231,7 +230,7 @@ impl Resolver<'_, '_> {
             PartError::Unreadable => self.say(
                 format!("`{text}` is not a part of a scope"),
                 format!(
-                    "a part is `endpoint`, the name of a {what} (`tenant`), a field of one (`user.id`) or a call without arguments (`claims.account_id()`); a label may stand before it (`tenant = user.id`)"
+                    "a part is `endpoint`, the name of {article} {what} (`tenant`), a field of one (`user.id`) or a call without arguments (`claims.account_id()`); a label may stand before it (`tenant = user.id`)"
                 ),
             ),
         }

@@ -1,9 +1,9 @@
 //! The values of options. One rule for all: a bool and a number are literals, a type or a path is bare, everything
 //! else is a string.
 
-use proc_macro2::Ident;
+use proc_macro2::{Group, Ident};
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream};
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::{LitBool, LitInt, LitStr, Token, Type};
 
 use crate::duration::{Kind, WAIT};
@@ -118,11 +118,12 @@ impl Key {
             let message = format!("`{key}` takes names in parentheses");
             return Err(Mistake::at(self.span, message).help(format!("write `{key}({example})`")));
         }
-        let written = (|| {
-            let content;
-            syn::parenthesized!(content in input);
-            content.parse_terminated(Ident::parse_any, Token![,])
-        })()?;
+        let tokens = input.parse::<Group>()?.stream();
+        let read = |input: ParseStream<'_>| input.parse_terminated(Ident::parse_any, Token![,]);
+        let written = read.parse2(tokens.clone()).map_err(|_| {
+            Mistake::on(&tokens, format!("`{key}` takes names, without quotes"))
+                .help(format!("write `{key}({example})`"))
+        })?;
         let help = format!("it can name {}", listed(known.iter().copied()));
         if written.is_empty() {
             mistakes.add(Mistake::at(self.span, format!("`{key}` names nothing")).help(&help));
@@ -172,6 +173,7 @@ pub(crate) fn in_progress(literal: &LitStr) -> Result<InProgress, Mistake> {
             None => unreadable(),
         });
     };
+    let suffix = wait.find(',').and_then(|at| wait.get(at..)).unwrap_or_default();
     let (limit, then) = match wait.split_once(',') {
         None => (wait, 409),
         Some((limit, then)) => match then.trim() {
@@ -189,7 +191,7 @@ pub(crate) fn in_progress(literal: &LitStr) -> Result<InProgress, Mistake> {
         // At most ten seconds, so it fits.
         Ok(limit) => u32::try_from(limit.as_millis()).unwrap_or(u32::MAX),
         Err(wrong) => {
-            let help = kind.help(&wrong, limit, |value| format!("in_progress = \"wait {value}\""));
+            let help = kind.help(&wrong, limit, |value| format!("in_progress = \"wait {value}{suffix}\""));
             return Err(Mistake::on(literal, kind.message(&wrong, limit)).help(help));
         }
     };

@@ -64,6 +64,11 @@ impl<'a> Vocabulary<'a> {
         self.what[1]
     }
 
+    /// The same, after its article.
+    pub(crate) fn what_with_article(&self) -> [&'static str; 2] {
+        self.what
+    }
+
     /// The name as it stands in the source.
     pub(crate) fn identifier(&self, name: &str) -> Option<&'a Ident> {
         self.usable().find(|ident| ident.unraw() == name)

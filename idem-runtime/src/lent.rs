@@ -35,7 +35,7 @@ impl<P: Policy> Lent<P> for P {
 /// Lends a handler what an argument of type `&T` asks for.
 #[doc(hidden)]
 #[must_use]
-pub fn lend<'a, T: Lent<P>, P>(execution: &'a Execution, policy: &'a P) -> &'a T {
+pub fn lend<'a, T: Lent<P> + ?Sized, P>(execution: &'a Execution, policy: &'a P) -> &'a T {
     T::lent(execution, policy)
 }
 

@@ -10,6 +10,7 @@
 pub mod bench;
 pub mod contract;
 pub mod database;
+pub mod hand;
 pub mod http;
 pub mod patience;
 pub mod problem;

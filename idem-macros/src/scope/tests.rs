@@ -4,7 +4,11 @@ use proc_macro2::Span;
 
 fn read(text: &str, handler: &str) -> (Vec<String>, Vec<String>) {
     let mut mistakes = Mistakes::default();
-    let handler = model(crate::function::parse(handler.parse().unwrap()).ok().unwrap(), false, &mut mistakes);
+    let handler = model(
+        crate::function::parse(handler.parse().unwrap()).ok().unwrap(),
+        &args::Args::default(),
+        &mut mistakes,
+    );
     let written = args::Scope::Text(LitStr::new(text, Span::call_site()));
 
     let scope = resolve(&written, &Vocabulary::of_handler(&handler), Span::call_site(), &mut mistakes);
@@ -105,8 +109,11 @@ fn a_missing_scope_is_helped_with_what_is_there() {
         ("async fn f(tx: &mut Tx, body: Bytes) {}", "scope = \"endpoint\""),
     ] {
         let mut mistakes = Mistakes::default();
-        let handler =
-            model(crate::function::parse(handler.parse().unwrap()).ok().unwrap(), false, &mut mistakes);
+        let handler = model(
+            crate::function::parse(handler.parse().unwrap()).ok().unwrap(),
+            &args::Args::default(),
+            &mut mistakes,
+        );
         resolve(&args::Scope::Missing, &Vocabulary::of_handler(&handler), Span::call_site(), &mut mistakes);
         assert!(mistakes.into_tokens().to_string().contains(&help.escape_default().to_string()), "{help}");
     }

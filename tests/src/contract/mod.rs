@@ -5,11 +5,14 @@
 
 #![expect(missing_docs, clippy::missing_panics_doc, reason = "the name of a test is its promise")]
 
+pub mod after_commit;
 pub mod answer;
 pub mod argument;
+pub mod by_hand;
 pub mod canonical;
 pub mod concurrency;
 pub mod detached;
+pub mod downstream;
 pub mod ended;
 pub mod endpoint;
 pub mod error;
@@ -28,12 +31,14 @@ pub mod policy;
 pub mod received;
 pub mod replay;
 pub mod scope;
+pub mod setting;
 pub mod state;
 pub mod store;
 pub mod stored;
 pub mod transaction;
 pub mod transient;
 pub mod unstored;
+pub mod waiting;
 
 /// Makes a test of every function of the contract, for one database and one setting of its engines.
 ///
@@ -45,6 +50,14 @@ macro_rules! contract {
     };
     ($database:ty, $engine:expr) => {
         $crate::contract! { $database, $engine =>
+            after_commit {
+                queued_work_is_done_once_after_commit
+                queued_work_is_not_done_when_the_run_fails
+                queued_work_is_not_done_when_the_commit_fails
+                queued_work_is_done_where_the_writes_are_kept
+                queued_work_is_done_without_a_key
+                a_drain_waits_for_queued_work
+            }
             answer {
                 a_body_of_another_length_than_it_says_is_rolled_back
                 a_body_that_panics_is_rolled_back
@@ -55,6 +68,14 @@ macro_rules! contract {
                 arguments_can_be_reordered_and_renamed
                 a_skipped_argument_is_not_compared
                 every_byte_of_a_large_body_is_compared
+            }
+            by_hand {
+                an_operation_by_hand_is_as_an_annotated_handler
+                a_key_that_may_be_left_out_protects_where_it_is_sent
+                a_malformed_key_is_refused_even_if_it_may_be_left_out
+                a_field_of_the_body_may_be_the_key
+                a_name_of_its_own_survives_another_route
+                the_options_of_an_operation_are_its_own
             }
             canonical {
                 the_order_of_members_does_not_matter
@@ -98,6 +119,12 @@ macro_rules! contract {
                 a_drain_waits_for_the_work
                 a_drain_that_has_waited_long_enough_drops_the_work
                 a_handler_that_never_returns_is_ended
+            }
+            downstream {
+                a_downstream_key_is_the_same_in_every_process
+                two_tenants_with_one_key_do_not_meet_downstream
+                a_run_that_was_rolled_back_is_not_charged_twice
+                without_a_key_there_is_none_to_hand_on
             }
             ended {
                 a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
@@ -293,6 +320,14 @@ macro_rules! contract {
                 one_value_under_two_labels_is_two_scopes
                 a_get_beside_the_route_does_not_disturb_it
             }
+            setting {
+                a_mismatch_may_have_another_status
+                a_key_of_another_format_is_refused
+                another_header_may_hold_the_key
+                what_is_not_compared_is_given_the_first_answer
+                an_engine_that_is_off_runs_every_request
+                a_task_may_be_given_what_its_request_has
+            }
             state {
                 behind_an_arc_a_retry_replays_and_another_body_is_refused
                 behind_an_arc_a_duplicate_is_told_of_the_first
@@ -338,6 +373,21 @@ macro_rules! contract {
             unstored {
                 a_failed_answer_whose_commit_fails_does_not_leave
                 nothing_is_said_of_a_transaction_that_was_lost
+            }
+            waiting {
+                a_duplicate_waits_and_gets_the_first_answer
+                a_duplicate_waits_and_gets_the_first_error
+                one_of_those_who_wait_runs_when_the_first_leaves_nothing
+                a_wait_that_runs_out_is_told_so
+                a_sender_of_events_is_told_503_when_the_wait_runs_out
+                another_body_does_not_wait
+                a_crowd_that_waits_holds_no_connection
+                a_duplicate_waits_for_another_process
+                a_duplicate_runs_when_another_process_leaves_nothing
+                a_crowd_that_waits_for_another_process_holds_one_connection
+                a_wait_may_be_longer_than_the_time_for_a_connection
+                who_does_not_wait_is_told_so_behind_one_who_does
+                a_drain_ends_the_wait_for_another_process
             }
         }
     };
