@@ -11,13 +11,13 @@ use idem_tests::shape::{once, order};
 use sqlx::SqliteConnection;
 
 #[expect(clippy::too_many_arguments, reason = "each has a name to show")]
-#[idempotent(scope = "run, attempt, outcome.item, endpoint")]
+#[idempotent(scope = "handler, attempt, outcome.item, endpoint")]
 async fn handler(
     held: &mut SqliteConnection,
-    handler: HeaderMap,
+    run: HeaderMap,
     guard: Method,
     call: Uri,
-    run: TenantId,
+    handler: TenantId,
     lent: Version,
     tx: &Execution,
     Path(attempt): Path<u64>,
@@ -25,11 +25,11 @@ async fn handler(
     Json(outcome): Json<NewOrder>,
 ) -> Result<String, AppError> {
     let id = order(held, &outcome.item).await?;
-    let same = handler.contains_key("x-tenant")
+    let same = run.contains_key("x-tenant")
         && guard == Method::POST
         && call.path() == "/9"
         && lent >= Version::HTTP_10;
-    Ok(format!("{id} {same} {} {attempt} {} {}", run.0, policy.len(), tx.key().is_some()))
+    Ok(format!("{id} {same} {} {attempt} {} {}", handler.0, policy.len(), tx.key().is_some()))
 }
 
 #[tokio::test]
