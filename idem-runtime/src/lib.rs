@@ -56,11 +56,13 @@
 //! |---|---|
 //! | with a new key | by the handler, once its transaction has committed |
 //! | again, unchanged | the same status, headers and body, with `Idempotent-Replayed: true` |
-//! | again, while the first runs | 409 with `Retry-After` |
+//! | again, while the first runs | 409 with `Retry-After`; as above, if it is told to wait |
 //! | with a key that another request used | 422 |
 //! | without a key, or with one that is not valid | 400 |
 //!
-//! The manual of the attribute is at [`idempotent`].
+//! The manual of the attribute is at [`idempotent`]. A handler whose transaction begins below it, in a service, describes
+//! its operation by hand: see [`Operation`]. What a run knows of itself, keys for calls to other services, and work
+//! after COMMIT are in [`Execution`].
 //!
 //! # Features
 //!
