@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
@@ -19,6 +19,9 @@ use crate::lifetimes::{Lifetimes, to_static};
 use crate::marks::Marks;
 use crate::pattern;
 use crate::runtime::site;
+
+/// The second attribute would find the function that the first has made, which takes no transaction.
+pub(crate) const AGAIN: &str = "this handler is `#[idempotent]` already";
 
 /// axum takes sixteen arguments; the guard stands in the transaction's place.
 const MAX_EXTRACTORS: usize = 15;
@@ -106,12 +109,14 @@ pub(crate) fn model(mut function: Function, args: &Args, mistakes: &mut Mistakes
 fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
     let mut can_run = true;
     if sig.asyncness.is_none() {
+        // Made async, it would answer with a future.
+        let answers_future = matches!(&sig.output, ReturnType::Type(_, ty) if known::has_impl(ty));
+        can_run &= !answers_future;
+        let and = if answers_future { ", and answer with what the future gives" } else { "" };
         mistakes.add(
             Mistake::on(sig.fn_token, "an `#[idempotent]` handler is an `async fn`")
-                .help(format!("write `async fn {}`", sig.ident)),
+                .help(format!("write `async fn {}`{and}", sig.ident)),
         );
-        // Made async, it would answer with a future.
-        can_run &= !matches!(&sig.output, ReturnType::Type(_, ty) if known::has_impl(ty));
     }
     if let Some(receiver) = sig.receiver() {
         mistakes.add(
@@ -127,7 +132,10 @@ fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
         can_run = false;
     }
     if let Some(abi) = &sig.abi {
-        mistakes.add(Mistake::on(abi, "a handler cannot be `extern`").help("remove it"));
+        mistakes.add(
+            Mistake::on(abi, "a handler cannot be `extern`")
+                .help(format!("remove `{}`", abi.to_token_stream())),
+        );
         can_run = false;
     }
     if let Some(stream) = known::streaming_answer(&sig.output) {
@@ -191,6 +199,11 @@ fn find_transaction(
         return (Some(index), Some(transaction(written, referent, false)));
     }
 
+    if types().any(|(_, ty)| known::is_guard(ty)) {
+        // Under another name, which the first could not tell.
+        mistakes.add(Mistake::at(Span::call_site(), AGAIN).help("remove one of the two"));
+        return (None, None);
+    }
     mistakes.add(
         Mistake::on(&sig.ident, "an `#[idempotent]` handler must take the transaction it runs in")
             .help("add the argument `tx: &mut sqlx::PgConnection`"),

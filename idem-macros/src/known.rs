@@ -46,6 +46,13 @@ pub(crate) fn beside_the_transaction(ty: &Type) -> Option<&'static str> {
     }
 }
 
+/// Whether the type is the guard that an expansion takes.
+pub(crate) fn is_guard(ty: &Type) -> bool {
+    let Type::Path(TypePath { path, .. }) = peeled(ty) else { return false };
+    let mut segments = path.segments.iter().rev().map(|segment| segment.ident.to_string());
+    segments.next().as_deref() == Some("Guard") && segments.next().as_deref() == Some("__private")
+}
+
 /// Whether the type is what a run lends by `&`, by its name.
 pub(crate) fn is_execution(ty: &Type) -> bool {
     last_name(ty).is_some_and(|name| name == "Execution")
