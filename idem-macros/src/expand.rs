@@ -159,13 +159,13 @@ impl Lowering<'_> {
 
     /// The type of the handler's policy.
     fn policy(&self, end: Span) -> TokenStream {
-        match &self.checked.args.policy {
-            Some(policy) => policy.to_token_stream(),
-            None => {
+        self.checked.args.policy.as_ref().map_or_else(
+            || {
                 let p = self.runtime().private(end);
                 quote_spanned!(site(end)=> #p::NoPolicy)
-            }
-        }
+            },
+            ToTokens::to_token_stream,
+        )
     }
 
     /// The transaction's database. The projection sees through every alias.
@@ -279,8 +279,12 @@ impl Lowering<'_> {
     /// In place of a run where there is no database: the handler is type-checked, and the route has nothing to add.
     fn without_run(&self) -> TokenStream {
         let handler = (!self.checked.handler.is_open).then(|| self.handler()).into_iter();
+        // Or else they would be reported as unused.
+        let inputs =
+            self.inputs().map(|Argument { conditions, name, .. }| quote!(#(#conditions)* let _ = #name;));
         quote! {
             #(let _ = #handler;)*
+            #(#inputs)*
             ::core::option::Option::unwrap(::core::option::Option::None)
         }
     }
@@ -327,12 +331,11 @@ impl Lowering<'_> {
             head.set_span(local.span().located_at(*span));
         }
         let statement = describe::named(setter, label, &head.to_token_stream(), steps, *span);
-        let argument = match role {
-            Role::Body => {
-                let p = self.runtime().private(at);
-                quote_spanned!(at=> #p::Received::as_inner(&#name))
-            }
-            _ => quote_spanned!(at=> &#name),
+        let argument = if *role == Role::Body {
+            let p = self.runtime().private(at);
+            quote_spanned!(at=> #p::Received::as_inner(&#name))
+        } else {
+            quote_spanned!(at=> &#name)
         };
         Some(quote_spanned!(at=> { let #pat = #argument; #statement }))
     }

@@ -66,7 +66,7 @@ pub(crate) fn each(
         }
         if input.parse::<Token![,]>().is_err() {
             mistakes.add(
-                Mistake::at(input.span(), "expected `,` between two options").help("write a comma here"),
+                Mistake::at(input.span(), "expected `,` between two options").help("write a comma before it"),
             );
             if input.parse::<Token![;]>().is_err() && !input.peek(syn::Ident::peek_any) {
                 skip(input);
