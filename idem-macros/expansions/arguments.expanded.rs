@@ -1,7 +1,7 @@
 async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     trace: Query<Trace>,
     app: State<App>,
@@ -28,74 +28,82 @@ async fn create(
     }
     let (mut call, _) = guard.call(const { ::idem_runtime::__private::Options::NONE });
     {
-        ::idem_runtime::__private::Door::of(&trace).skipped();
+        let call = &mut call;
+        {
+            ::idem_runtime::__private::Door::of(&trace).lets_through();
+        }
+        #[cfg(feature = "audit")]
+        {
+            call.fingerprint::<Extension<Audit>>(&audit);
+        }
+        {
+            call.fingerprint::<HeaderMap>(&arg4);
+        }
+        {
+            call.fingerprint::<Session>(&arg5);
+        }
+        {
+            call.fingerprint::<Create>(&arg6);
+        }
+        {
+            call.fingerprint::<Json<Order>>(&arg7);
+        }
+        call.endpoint();
     }
-    #[cfg(feature = "audit")]
-    {
-        call.fingerprint::<Extension<Audit>>(&audit);
-    }
-    {
-        call.fingerprint::<HeaderMap>(&arg4);
-    }
-    {
-        call.fingerprint::<Session>(&arg5);
-    }
-    {
-        call.fingerprint::<Create>(&arg6);
-    }
-    {
-        call.fingerprint::<Json<Order>>(&arg7);
-    }
-    call.endpoint();
     let (mut run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = create;
-                        let outcome = match ::idem_runtime::__private::execute(
-                                attempt.run_limit(),
-                                handler(
-                                    ::idem_runtime::__private::Lends::lend(attempt.parts().0),
-                                    trace,
-                                    app,
-                                    #[cfg(feature = "audit")]
-                                    audit,
-                                    arg4,
-                                    arg5,
-                                    arg6,
-                                    arg7,
-                                ),
-                            )
-                            .await
-                        {
-                            ::idem_runtime::__private::Result::Ok(value) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use ::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
+                        let outcome = {
+                            let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match ::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        ::idem_runtime::__private::Lends::lend(tx),
+                                        trace,
+                                        app,
+                                        #[cfg(feature = "audit")]
+                                        audit,
+                                        arg4,
+                                        arg5,
+                                        arg6,
+                                        arg7,
+                                    ),
+                                )
+                                .await
+                            {
+                                ::core::result::Result::Ok(value) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use ::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
                                     };
-                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
-                                };
-                                ::idem_runtime::__private::outcome(verdict, value)
-                            }
-                            ::idem_runtime::__private::Result::Err(stop) => {
-                                ::idem_runtime::__private::Outcome::stopped(stop)
+                                    ::idem_runtime::__private::outcome(verdict, value)
+                                }
+                                ::core::result::Result::Err(stop) => {
+                                    ::idem_runtime::__private::Outcome::stopped(stop)
+                                }
                             }
                         };
                         match attempt.record(outcome).await {

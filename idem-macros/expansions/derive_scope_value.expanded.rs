@@ -1,9 +1,9 @@
 #[automatically_derived]
-impl<T> ::idem_runtime::ScopeValue for TenantId<T>
+impl<T> ::idem_runtime::__private::ScopeValue for TenantId<T>
 where
-    Arc<T>: ::idem_runtime::ScopeValue,
+    Arc<T>: ::idem_runtime::__private::ScopeValue,
 {
     fn scope_value(&self) -> ::std::borrow::Cow<'_, ::core::primitive::str> {
-        <Arc<T> as ::idem_runtime::ScopeValue>::scope_value(&self.id)
+        <Arc<T> as ::idem_runtime::__private::ScopeValue>::scope_value(&self.id)
     }
 }

@@ -1,18 +1,18 @@
 pub(crate) async fn create<
-    T: ::idem_runtime::__private::Send + 'static + Serialize,
+    T: ::core::marker::Send + 'static + Serialize,
     U,
-    V: ::idem_runtime::__private::Send + 'static,
+    V: ::core::marker::Send + 'static,
     const N: usize,
 >(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <Transaction<'static, Sqlite> as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     filter: Query<U>,
     list: Json<Many<Cow<'static, str>, T, V, N>>,
 ) -> ::idem_runtime::__private::Response
 where
-    U: ::idem_runtime::__private::Send + 'static + for<'c> Deserialize<'c>,
+    U: ::core::marker::Send + 'static + for<'c> Deserialize<'c>,
     Vec<V>: Read<'static>,
 {
     async fn create<'a, 'b: 'a, T: Serialize, U, V, const N: usize>(
@@ -33,57 +33,68 @@ where
                 .record(::idem_runtime::__private::RecordRule::Success)
         });
     {
-        call.fingerprint::<Query<U>>(&filter);
+        let call = &mut call;
+        {
+            call.fingerprint::<Query<U>>(&filter);
+        }
+        {
+            call.fingerprint::<Json<Many<Cow<'static, str>, T, V, N>>>(&list);
+        }
+        call.global();
     }
-    {
-        call.fingerprint::<Json<Many<Cow<'static, str>, T, V, N>>>(&list);
-    }
-    call.global();
     let (mut run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = create::<T, U, V, N>;
-                        let outcome = match ::idem_runtime::__private::execute(
-                                attempt.run_limit(),
-                                handler(
-                                    ::idem_runtime::__private::Lends::lend(attempt.parts().0),
-                                    filter,
-                                    list,
-                                ),
-                            )
-                            .await
-                        {
-                            ::idem_runtime::__private::Result::Ok(value) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use ::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
-                                    };
-                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
-                                };
-                                ::idem_runtime::__private::outcome::<
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
+                        let outcome = {
+                            let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match ::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        ::idem_runtime::__private::Lends::lend(tx),
+                                        filter,
+                                        list,
+                                    ),
+                                )
+                                .await
+                            {
+                                ::core::result::Result::<
                                     Result<Json<Cow<'_, str>>, AppError>,
-                                >(verdict, value)
-                            }
-                            ::idem_runtime::__private::Result::Err(stop) => {
-                                ::idem_runtime::__private::Outcome::stopped(stop)
+                                    _,
+                                >::Ok(value) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use ::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
+                                    };
+                                    ::idem_runtime::__private::outcome::<
+                                        Result<Json<Cow<'_, str>>, AppError>,
+                                    >(verdict, value)
+                                }
+                                ::core::result::Result::Err(stop) => {
+                                    ::idem_runtime::__private::Outcome::stopped(stop)
+                                }
                             }
                         };
                         match attempt.record(outcome).await {

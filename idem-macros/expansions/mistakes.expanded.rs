@@ -5,7 +5,7 @@
     "`decide` is not a value of `record`\n= help: a value with a similar name exists: `decided`"
 }
 ::core::compile_error! {
-    "unknown option `expires`\n= help: the options are `scope`, `ttl`, `record`, `allow`, `crate`"
+    "unknown option `expires`\n= help: the options are `scope`, `ttl`, `policy`, `key`, `required`, `in_progress`, `record`, `endpoint`, `inner`, `allow`, `crate`"
 }
 ::core::compile_error! {
     "an `#[idempotent]` handler is an `async fn`\n= help: write `async fn create`"
@@ -17,21 +17,17 @@
     "the transaction is lent to the handler, not given\n= help: take it by `&mut`; it commits when the handler succeeds and rolls back when it fails"
 }
 ::core::compile_error! {
-    "an extractor is taken by value\n= help: remove the `&`"
-}
-::core::compile_error! {
     "`Multipart` is a stream, which cannot be compared with a retry's\n= help: upload first, and take the upload's id or digest here"
 }
 ::core::compile_error! {
     "no argument of this handler is named `tenent`\n= help: an argument with a similar name exists: `tenant`"
 }
 async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     tenant: TenantId,
-    upload: Multipart,
 ) -> ::idem_runtime::__private::Response {
     async fn create(
         #[allow(unused_variables)]
@@ -45,60 +41,72 @@ async fn create(
     ) -> Result<Sse<Events>, AppError> {
         body()
     }
-    let (mut call, _) = guard
-        .call(const { ::idem_runtime::__private::Options::NONE.ttl(86400u64) });
-    call.endpoint();
+    let (mut call, policy) = guard
+        .call(const { ::idem_runtime::__private::Options::NONE });
+    {
+        let call = &mut call;
+        call.endpoint();
+    }
     let (mut run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = create;
-                        let outcome = match ::idem_runtime::__private::execute(
-                                attempt.run_limit(),
-                                handler(
-                                    ::core::option::Option::unwrap(
-                                        ::core::option::Option::None,
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
+                        let outcome = {
+                            let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match ::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        ::core::option::Option::unwrap(
+                                            ::core::option::Option::None,
+                                        ),
+                                        tenant,
+                                        ::idem_runtime::__private::lend::<
+                                            Config,
+                                            ::idem_runtime::__private::NoPolicy,
+                                        >(lent, &policy),
+                                        ::core::option::Option::unwrap(::core::option::Option::None),
                                     ),
-                                    tenant,
-                                    ::core::option::Option::unwrap(
-                                        ::core::option::Option::None,
-                                    ),
-                                    upload,
-                                ),
-                            )
-                            .await
-                        {
-                            ::idem_runtime::__private::Result::Ok(value) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use ::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
+                                )
+                                .await
+                            {
+                                ::core::result::Result::<
+                                    Result<Sse<Events>, AppError>,
+                                    _,
+                                >::Ok(value) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use ::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
                                     };
-                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
-                                };
-                                {
-                                    ::core::mem::drop(value);
-                                    ::idem_runtime::__private::outcome(verdict, ())
+                                    {
+                                        ::core::mem::drop(value);
+                                        ::idem_runtime::__private::outcome(verdict, ())
+                                    }
                                 }
-                            }
-                            ::idem_runtime::__private::Result::Err(stop) => {
-                                ::idem_runtime::__private::Outcome::stopped(stop)
+                                ::core::result::Result::Err(stop) => {
+                                    ::idem_runtime::__private::Outcome::stopped(stop)
+                                }
                             }
                         };
                         match attempt.record(outcome).await {

@@ -1,10 +1,10 @@
 async fn create(
-    guard: crate::vendored::idem_runtime::Guard<
+    guard: crate::vendored::idem_runtime::__private::Guard<
         <Transaction<
             'static,
             Sqlite,
         > as crate::vendored::idem_runtime::__private::Tx>::Db,
-        crate::vendored::idem_runtime::NoPolicy,
+        crate::vendored::idem_runtime::__private::NoPolicy,
     >,
     claims: Claims,
     user: Extension<User>,
@@ -24,45 +24,44 @@ async fn create(
     let (mut call, _) = guard
         .call(const {
             crate::vendored::idem_runtime::__private::Options::NONE
-                .ttl(3600u64)
                 .record(crate::vendored::idem_runtime::__private::RecordRule::All)
+                .ttl(3600u64)
         });
     {
-        call.fingerprint::<Extension<User>>(&user);
+        let call = &mut call;
+        {
+            call.fingerprint::<Extension<User>>(&user);
+        }
+        {
+            call.fingerprint::<Path<(u64, String)>>(&arg2);
+        }
+        {
+            let claims = &claims;
+            call.scope("account", &claims.account_id());
+        }
+        {
+            let Extension(user) = &user;
+            call.scope("region", &user.0.region);
+        }
+        {
+            let Path((_, value)) = &arg2;
+            call.scope("_shop", value);
+        }
+        call.endpoint();
     }
-    {
-        call.fingerprint::<Path<(u64, String)>>(&arg2);
-    }
-    {
-        let claims = &claims;
-        call.scope("account", &claims.account_id());
-    }
-    {
-        let Extension(user) = &user;
-        call.scope("region", &user.0.region);
-    }
-    {
-        let Path((_, value)) = &arg2;
-        call.scope("_shop", value);
-    }
-    call.endpoint();
     let (mut run, mut held) = match call.admit().await {
         crate::vendored::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         crate::vendored::idem_runtime::__private::Admitted::Done(response) => {
             return response;
         }
     };
-    run.tasks()
+    crate::vendored::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        crate::vendored::idem_runtime::__private::ControlFlow::Break(
-                            reserved,
-                        ) => break reserved,
-                        crate::vendored::idem_runtime::__private::ControlFlow::Continue(
-                            again,
-                        ) => run = again,
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
@@ -70,44 +69,46 @@ async fn create(
                         mut attempt,
                     ) => {
                         let handler = create;
-                        let outcome = match crate::vendored::idem_runtime::__private::execute(
-                                attempt.run_limit(),
-                                handler(
-                                    claims,
-                                    user,
-                                    arg2,
-                                    crate::vendored::idem_runtime::__private::Lends::lend(
-                                        attempt.parts().0,
+                        let limit = crate::vendored::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
+                        let outcome = {
+                            let (tx, _) = crate::vendored::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match crate::vendored::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        claims,
+                                        user,
+                                        arg2,
+                                        crate::vendored::idem_runtime::__private::Lends::lend(tx),
                                     ),
-                                ),
-                            )
-                            .await
-                        {
-                            crate::vendored::idem_runtime::__private::Result::Ok(
-                                value,
-                            ) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use crate::vendored::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
+                                )
+                                .await
+                            {
+                                ::core::result::Result::Ok(value) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use crate::vendored::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&crate::vendored::idem_runtime::__private::Look(
+                                            &value,
+                                        ))
+                                            .look_at_answer()
                                     };
-                                    (&&&&&crate::vendored::idem_runtime::__private::Look(
-                                        &value,
-                                    ))
-                                        .look()
-                                };
-                                crate::vendored::idem_runtime::__private::outcome(
-                                    verdict,
-                                    value,
-                                )
-                            }
-                            crate::vendored::idem_runtime::__private::Result::Err(
-                                stop,
-                            ) => {
-                                crate::vendored::idem_runtime::__private::Outcome::stopped(
-                                    stop,
-                                )
+                                    crate::vendored::idem_runtime::__private::outcome(
+                                        verdict,
+                                        value,
+                                    )
+                                }
+                                ::core::result::Result::Err(stop) => {
+                                    crate::vendored::idem_runtime::__private::Outcome::stopped(
+                                        stop,
+                                    )
+                                }
                             }
                         };
                         match attempt.record(outcome).await {

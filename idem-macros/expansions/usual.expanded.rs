@@ -1,8 +1,8 @@
 /// Creates an order.
 pub async fn create(
-    guard: ::idem_runtime::Guard<
+    guard: ::idem_runtime::__private::Guard<
         <PgConnection as ::idem_runtime::__private::Tx>::Db,
-        ::idem_runtime::NoPolicy,
+        ::idem_runtime::__private::NoPolicy,
     >,
     tenant: TenantId,
     req: Json<CreateOrder>,
@@ -19,58 +19,69 @@ pub async fn create(
     let (mut call, _) = guard
         .call(const { ::idem_runtime::__private::Options::NONE.ttl(172800u64) });
     {
-        call.fingerprint::<Json<CreateOrder>>(&req);
+        let call = &mut call;
+        {
+            call.fingerprint::<Json<CreateOrder>>(&req);
+        }
+        {
+            let tenant = &tenant;
+            call.scope("tenant", tenant);
+        }
+        call.endpoint();
     }
-    {
-        let tenant = &tenant;
-        call.scope("tenant", tenant);
-    }
-    call.endpoint();
     let (mut run, mut held) = match call.admit().await {
         ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
         ::idem_runtime::__private::Admitted::Done(response) => return response,
     };
-    run.tasks()
+    ::idem_runtime::__private::Run::tasks(&run)
         .detach(async move {
             let ended = {
                 let reserved = loop {
                     match run.reserve(&mut held).await {
-                        ::idem_runtime::__private::ControlFlow::Break(reserved) => {
-                            break reserved;
-                        }
-                        ::idem_runtime::__private::ControlFlow::Continue(again) => {
-                            run = again;
-                        }
+                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
+                        ::core::ops::ControlFlow::Continue(again) => run = again,
                     }
                 };
                 match reserved {
                     ::idem_runtime::__private::Reserved::Run(mut attempt) => {
                         let handler = create;
-                        let outcome = match ::idem_runtime::__private::execute(
-                                attempt.run_limit(),
-                                handler(
-                                    ::idem_runtime::__private::Lends::lend(attempt.parts().0),
-                                    tenant,
-                                    req,
-                                ),
-                            )
-                            .await
-                        {
-                            ::idem_runtime::__private::Result::Ok(value) => {
-                                let verdict = {
-                                    #[allow(unused_imports)]
-                                    use ::idem_runtime::__private::{
-                                        AtTransient as _, AtError as _, AtAnyhow as _,
-                                        AtResult as _, AtAny as _,
-                                    };
-                                    (&&&&&::idem_runtime::__private::Look(&value)).look()
-                                };
-                                ::idem_runtime::__private::outcome::<
+                        let limit = ::idem_runtime::__private::Attempt::run_limit(
+                            &attempt,
+                        );
+                        let outcome = {
+                            let (tx, _) = ::idem_runtime::__private::Attempt::parts(
+                                &mut attempt,
+                            );
+                            match ::idem_runtime::__private::execute(
+                                    limit,
+                                    handler(
+                                        ::idem_runtime::__private::Lends::lend(tx),
+                                        tenant,
+                                        req,
+                                    ),
+                                )
+                                .await
+                            {
+                                ::core::result::Result::<
                                     Result<(StatusCode, Json<Order>), AppError>,
-                                >(verdict, value)
-                            }
-                            ::idem_runtime::__private::Result::Err(stop) => {
-                                ::idem_runtime::__private::Outcome::stopped(stop)
+                                    _,
+                                >::Ok(value) => {
+                                    let verdict = {
+                                        #[allow(unused_imports)]
+                                        use ::idem_runtime::__private::{
+                                            AtTransient as _, AtError as _, AtAnyhow as _,
+                                            AtResult as _, AtAny as _,
+                                        };
+                                        (&&&&&::idem_runtime::__private::Look(&value))
+                                            .look_at_answer()
+                                    };
+                                    ::idem_runtime::__private::outcome::<
+                                        Result<(StatusCode, Json<Order>), AppError>,
+                                    >(verdict, value)
+                                }
+                                ::core::result::Result::Err(stop) => {
+                                    ::idem_runtime::__private::Outcome::stopped(stop)
+                                }
                             }
                         };
                         match attempt.record(outcome).await {

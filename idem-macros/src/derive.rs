@@ -7,7 +7,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, DeriveInput, Field, Generics, Ident, Path, Type, WherePredicate, parse_quote};
 
 use crate::errors::{Mistake, Mistakes};
-use crate::option;
+use crate::option::{self, Known, Seen};
 use crate::runtime::Runtime;
 
 /// Reads the item of a derive, and puts the mistakes beside what `derive` makes of it.
@@ -31,7 +31,8 @@ pub(crate) fn derive(
 pub(crate) fn runtime(attrs: &[Attribute], name: &str, mistakes: &mut Mistakes) -> Runtime {
     let mut runtime = Runtime::default();
     for attr in named(attrs, name) {
-        options(attr, &["crate"], mistakes, |key, input, _| {
+        let elsewhere = if name == "inert" { of_fields } else { |_: &option::Key| None };
+        options(attr, "crate = path", &Known { names: &["crate"], elsewhere }, mistakes, |key, input, _| {
             runtime = key.runtime(input)?;
             Ok(())
         });
@@ -39,14 +40,24 @@ pub(crate) fn runtime(attrs: &[Attribute], name: &str, mistakes: &mut Mistakes) 
     runtime
 }
 
-/// Tells whether `#[<name>(<flag>)]` is on the field.
+/// What is said of an option that only fields have.
+fn of_fields(key: &option::Key) -> Option<Mistake> {
+    (key.name == "trusted").then(|| {
+        Mistake::at(key.span, "`trusted` is said of a field, not of its type")
+            .help("move `#[inert(trusted)]` to the field that is vouched for")
+    })
+}
+
+/// Tells whether `#[<name>(<flag>)]` is on the field, or was meant to be.
 pub(crate) fn has_flag(field: &Field, name: &str, flag: &str, mistakes: &mut Mistakes) -> bool {
     let mut is_set = false;
     for attr in named(&field.attrs, name) {
-        options(attr, &[flag], mistakes, |_, _, _| {
+        let before = mistakes.count();
+        options(attr, flag, &Known::only(&[flag]), mistakes, |_, _, _| {
             is_set = true;
             Ok(())
         });
+        is_set |= mistakes.count() > before;
     }
     is_set
 }
@@ -61,22 +72,27 @@ pub(crate) fn refuse(field: &Field, name: &str, mistakes: &mut Mistakes) {
     }
 }
 
-fn named<'a>(attrs: &'a [Attribute], name: &'a str) -> impl Iterator<Item = &'a Attribute> {
+pub(crate) fn named<'a>(attrs: &'a [Attribute], name: &'a str) -> impl Iterator<Item = &'a Attribute> {
     attrs.iter().filter(move |attr| attr.path().is_ident(name))
 }
 
 fn options(
     attr: &Attribute,
-    known: &[&str],
+    example: &str,
+    known: &Known<'_>,
     mistakes: &mut Mistakes,
     read: impl FnMut(&option::Key, syn::parse::ParseStream<'_>, &mut Mistakes) -> Result<(), Mistake>,
 ) {
     let parsed = attr.parse_args_with(|input: syn::parse::ParseStream<'_>| {
-        option::each(input, known, mistakes, read);
+        option::each(input, known, &mut Seen::default(), mistakes, read);
         Ok(())
     });
-    if let Err(error) = parsed {
-        mistakes.add(error.into());
+    if parsed.is_err() {
+        let name = attr.path().to_token_stream().to_string();
+        mistakes.add(
+            Mistake::on(attr, format!("`#[{name}]` takes options in parentheses"))
+                .help(format!("write `#[{name}({example})]`")),
+        );
     }
 }
 

@@ -24,6 +24,11 @@ impl Mistakes {
         self.0.push(mistake);
     }
 
+    /// How many there are so far.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The messages, without what to do about them.
     #[cfg(test)]
     pub(crate) fn messages(&self) -> Vec<&str> {

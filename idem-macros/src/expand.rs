@@ -9,51 +9,92 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{FnArg, Index, ReturnType, Signature, Token, Type, parse_quote};
+use syn::{Attribute, FnArg, PatType, ReturnType, Signature, Token, Type, parse_quote};
 
-use crate::args::{Args, Record};
+use crate::args::Args;
 use crate::argument::{Argument, Role};
+use crate::describe;
 use crate::errors::ends;
 use crate::function::Function;
 use crate::generics;
 use crate::handler::{Handler, Transaction};
+use crate::inner::Inner;
 use crate::known;
 use crate::lifetimes::to_inferred;
 use crate::pattern;
 use crate::runtime::{Runtime, site};
-use crate::scope::{Part, Scope, Step, Value};
+use crate::scope::{Part, Scope, Value};
+use crate::setting;
+
+/// What is lowered: everything that was written, resolved.
+pub(crate) struct Checked<'a> {
+    pub(crate) args: &'a Args,
+    pub(crate) handler: &'a Handler,
+    pub(crate) scope: &'a Scope,
+    /// Where the key comes from, if not from the header.
+    pub(crate) key: Option<&'a Value>,
+}
 
 /// The whole expansion; the function as it was, if a mistake leaves none.
-pub(crate) fn lower(args: &Args, handler: &Handler, scope: &Scope) -> TokenStream {
+pub(crate) fn lower(checked: &Checked<'_>) -> TokenStream {
+    let Checked { args, handler, .. } = checked;
     match &handler.transaction {
-        Some(transaction) => Lowering { args, handler, scope, transaction }.outer(),
+        Some(transaction) => {
+            let beside = match &args.inner {
+                None if handler.says_self => Some(Inner::beside(&handler.function.sig.ident)),
+                inner => inner.clone(),
+            };
+            Lowering { checked, transaction, beside }.whole()
+        }
         None => handler.function.to_token_stream(),
     }
 }
 
 struct Lowering<'a> {
-    args: &'a Args,
-    handler: &'a Handler,
-    scope: &'a Scope,
+    checked: &'a Checked<'a>,
     transaction: &'a Transaction,
+    /// The function that holds what was written, if it is not to stand inside the outer one.
+    beside: Option<Inner>,
 }
 
 impl Lowering<'_> {
+    fn whole(&self) -> TokenStream {
+        let outer = self.outer();
+        match &self.beside {
+            Some(inner) => {
+                let written = self.written(inner.name.clone());
+                let function = self.function();
+                let doc = format!("`{}` as it was written, without `#[idempotent]`.", function.sig.ident);
+                let attrs = function.attrs.iter().filter_map(carried);
+                let vis = &function.vis;
+                quote!(#outer #[doc = #doc] #(#attrs)* #vis #written)
+            }
+            None => outer,
+        }
+    }
+
     /// The function that the router sees.
     fn outer(&self) -> TokenStream {
-        let Function { attrs, vis, sig, body } = &self.handler.function;
+        let Function { attrs, vis, sig, body } = self.function();
         let asyncness = asyncness(sig);
         let Signature { fn_token, ident, .. } = sig;
-        let generics = generics::outer(&sig.generics, self.runtime());
+        let generics = generics::outer(&sig.generics);
         let clause = &generics.where_clause;
 
-        let guard = local("guard");
-        let guard_type = self.guard();
         let inputs = self.inputs().map(|argument| {
-            let Argument { conditions, name, ty, .. } = argument;
+            let Argument { conditions, name, ty, role, .. } = argument;
+            let p = self.runtime().private(ends(ty).0);
+            let ty = match role {
+                Role::Body => quote_spanned!(site(ends(ty).0)=> #p::Received<#ty>),
+                _ => ty.to_token_stream(),
+            };
             quote!(#(#conditions)* #name: #ty)
         });
-        let mut parameters = Group::new(Delimiter::Parenthesis, quote!(#guard: #guard_type, #(#inputs),*));
+        let guard = self.transaction.referent.as_ref().map(|referent| {
+            let (guard, ty) = (local("guard"), self.guard(referent));
+            quote!(#guard: #ty,)
+        });
+        let mut parameters = Group::new(Delimiter::Parenthesis, quote!(#guard #(#inputs),*));
         parameters.set_span(sig.paren_token.span.join());
 
         // The last token of the signature is placed as the author's own.
@@ -64,8 +105,8 @@ impl Lowering<'_> {
         let private = self.runtime().private(end);
         let response = Ident::new("Response", end);
 
-        let inner = self.inner();
-        let run = self.run();
+        let inner = self.beside.is_none().then(|| self.written(ident.clone()));
+        let run = if guard.is_some() { self.run() } else { self.without_run() };
         let mut steps = Group::new(Delimiter::Brace, quote!(#inner #run));
         steps.set_span(body.span());
 
@@ -74,10 +115,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// The handler as written.
-    fn inner(&self) -> Function {
-        let Function { sig, body, .. } = &self.handler.function;
+    /// The handler, as written but for what only the attribute understands.
+    fn written(&self, name: Ident) -> TokenStream {
+        let Function { sig, body, .. } = self.function();
         let mut sig = sig.clone();
+        sig.ident = name;
         sig.constness = None;
         sig.asyncness = Some(asyncness(&sig));
         let written = sig.inputs.iter_mut().filter_map(|input| match input {
@@ -85,33 +127,47 @@ impl Lowering<'_> {
             FnArg::Receiver(_) => None,
         });
         for (index, argument) in written.enumerate() {
-            // rustc refuses documentation on an argument.
-            argument.attrs.retain(|attr| !attr.path().is_ident("doc"));
-            if self.scope.names(index) {
-                // Used, though perhaps not in the body.
-                argument.attrs.push(parse_quote!(#[allow(unused_variables)]));
-            }
+            self.strip(index, argument);
         }
-        Function { attrs: Vec::new(), vis: syn::Visibility::Inherited, sig, body: body.clone() }
+        quote!(#sig #body)
     }
 
-    /// `Guard<Db, NoPolicy>`; what is missing for it is shown at the transaction.
+    fn strip(&self, index: usize, argument: &mut PatType) {
+        // rustc refuses documentation on an argument.
+        argument.attrs.retain(|attr| !attr.path().is_ident("doc"));
+        let is_key = self.checked.key.is_some_and(|key| key.source == index);
+        if is_key || self.checked.scope.names(index) {
+            // Used, though perhaps not in the body.
+            argument.attrs.push(parse_quote!(#[allow(unused_variables)]));
+        }
+    }
+
+    /// `Guard<Db, NoPolicy>`, or the handler's policy; what is missing for it is shown at the transaction.
     ///
     /// The same place as the projection in it: rustc finds a type that is no transaction in both, and reports
     /// it once.
-    fn guard(&self) -> TokenStream {
-        let (start, end) = ends(&self.transaction.referent);
-        let root = self.runtime().root(start);
-        let policy_root = self.runtime().root(end);
-        let database = self.database();
-        let open = quote_spanned!(site(start)=> #root::Guard<);
-        let close = quote_spanned!(site(end)=> , #policy_root::NoPolicy>);
-        quote!(#open #database #close)
+    fn guard(&self, referent: &Type) -> TokenStream {
+        let (start, end) = ends(referent);
+        let p = self.runtime().private(start);
+        let database = self.database(referent);
+        let open = quote_spanned!(site(start)=> #p::Guard<);
+        let comma = quote_spanned!(site(end)=> ,);
+        let policy = self.policy(end);
+        let close = quote_spanned!(site(end)=> >);
+        quote!(#open #database #comma #policy #close)
+    }
+
+    /// The type of the handler's policy.
+    fn policy(&self, end: Span) -> TokenStream {
+        let named = self.checked.args.policy.as_ref().map(ToTokens::to_token_stream);
+        named.unwrap_or_else(|| {
+            let p = self.runtime().private(end);
+            quote_spanned!(site(end)=> #p::NoPolicy)
+        })
     }
 
     /// The transaction's database. The projection sees through every alias.
-    fn database(&self) -> TokenStream {
-        let referent = &self.transaction.referent;
+    fn database(&self, referent: &Type) -> TokenStream {
         let (start, end) = ends(referent);
         let private = self.runtime().private(start);
         let open = quote_spanned!(site(start)=> <);
@@ -122,59 +178,91 @@ impl Lowering<'_> {
 
     /// The steps of a run.
     fn run(&self) -> TokenStream {
-        let sig = &self.handler.function.sig;
+        let p = self.runtime().private(Span::mixed_site());
+        let [guard, call, policy, run, held, response] =
+            ["guard", "call", "policy", "run", "held", "response"].map(local);
+        let kept = if self.lends() { quote!(#policy) } else { quote!(_) };
+        let options = setting::options(&self.checked.args.settings, self.runtime());
+        let options = quote!((const { #options }));
+        // A type that is no policy is shown where it is named.
+        let at = self.checked.args.policy.as_ref().map_or_else(Span::mixed_site, |policy| ends(policy).0);
+        let begin = Ident::new("call", at);
+        let describe = self.describe();
+        let work = self.work();
+        // "not Send" is said of the function.
+        let at = site(self.function().sig.ident.span());
+        // By path, as all that takes `&self`: a trait of the author's that takes `self` would come first.
+        let tasks = quote!(#p::Run::tasks(&#run));
+        let task = quote_spanned!(at=> #tasks.detach(async move #work).await);
+        let describe = (!describe.is_empty()).then(|| {
+            // A reference, so that a trait of the author's cannot come between by a method of the same name.
+            quote!({ let #call = &mut #call; #describe })
+        });
+
+        quote! {
+            let (mut #call, #kept) = #guard.#begin #options;
+            #describe
+            let (mut #run, mut #held) = match #call.admit().await {
+                #p::Admitted::Run(#run, #held) => (#run, #held),
+                #p::Admitted::Done(#response) => return #response,
+            };
+            #task
+        }
+    }
+
+    /// From BEGIN to COMMIT.
+    fn work(&self) -> TokenStream {
         let p = self.runtime().private(Span::mixed_site());
         let [
-            guard,
-            call,
             run,
+            again,
             held,
+            reserved,
             attempt,
+            tx,
+            lent,
             handler,
+            limit,
             outcome,
             ended,
             value,
             verdict,
             stop,
-            response,
             commit,
-            reserved,
-            again,
         ] = [
-            "guard", "call", "run", "held", "attempt", "handler", "outcome", "ended", "value", "verdict",
-            "stop", "response", "commit", "reserved", "again",
+            "run", "again", "held", "reserved", "attempt", "tx", "lent", "handler", "limit", "outcome",
+            "ended", "value", "verdict", "stop", "commit",
         ]
         .map(local);
-
-        let options = self.options();
-        let fingerprints = self.arguments().filter_map(|(index, argument)| self.fingerprint(index, argument));
-        let scope = self.scope.parts.iter().filter_map(|part| self.part(part));
         let written = self.handler();
-        let passed = self.passed(&attempt);
-        let answer = self.answer(&verdict, &value);
-        // "not Send" is said of the function.
-        let at = site(sig.ident.span());
-        let work = quote! {{
+        let passed = self.passed(&tx, &lent);
+        let execution = if self.lends() { quote!(#lent) } else { quote!(_) };
+        let (named, answer) = (self.named_answer(), self.answer(&verdict, &value));
+        quote! {{
             let #ended = {
                 let #reserved = loop {
                     match #run.reserve(&mut #held).await {
-                        #p::ControlFlow::Break(#reserved) => break #reserved,
-                        #p::ControlFlow::Continue(#again) => #run = #again,
+                        ::core::ops::ControlFlow::Break(#reserved) => break #reserved,
+                        ::core::ops::ControlFlow::Continue(#again) => #run = #again,
                     }
                 };
                 match #reserved {
                     #p::Reserved::Run(mut #attempt) => {
                         let #handler = #written;
-                        let #outcome = match #p::execute(#attempt.run_limit(), #handler(#passed)).await {
-                            #p::Result::Ok(#value) => {
+                        let #limit = #p::Attempt::run_limit(&#attempt);
+                        let #outcome = {
+                            let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
+                            match #p::execute(#limit, #handler(#passed)).await {
+                                ::core::result::Result #named ::Ok(#value) => {
                                 let #verdict = {
-                                    #[allow(unused_imports)]
-                                    use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                                    (&&&&&#p::Look(&#value)).look()
-                                };
-                                #answer
+                                        #[allow(unused_imports)]
+                                        use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                                        (&&&&&#p::Look(&#value)).look_at_answer()
+                                    };
+                                    #answer
+                                }
+                                ::core::result::Result::Err(#stop) => #p::Outcome::stopped(#stop),
                             }
-                            #p::Result::Err(#stop) => #p::Outcome::stopped(#stop),
                         };
                         match #attempt.record(#outcome).await {
                             #p::Recorded::Commit(#commit) => #commit.finalize().await,
@@ -185,191 +273,181 @@ impl Lowering<'_> {
                 }
             };
             #ended.answer(#held).await
-        }};
-        let task = quote_spanned!(at=> #run.tasks().detach(async move #work).await);
+        }}
+    }
 
+    /// In place of a run where there is no database: the handler is type-checked, and the route has nothing to add.
+    fn without_run(&self) -> TokenStream {
+        let handler = (!self.checked.handler.is_open).then(|| self.handler()).into_iter();
         quote! {
-            let (mut #call, _) = #guard.call(const { #options });
-            #(#fingerprints)*
-            #(#scope)*
-            let (mut #run, mut #held) = match #call.admit().await {
-                #p::Admitted::Run(#run, #held) => (#run, #held),
-                #p::Admitted::Done(#response) => return #response,
-            };
-            #task
+            #(let _ = #handler;)*
+            ::core::option::Option::unwrap(::core::option::Option::None)
         }
     }
 
-    /// The options that were written.
-    fn options(&self) -> TokenStream {
-        let p = self.runtime().private(Span::mixed_site());
-        let ttl = self.args.ttl.map(|seconds| quote!(.ttl(#seconds)));
-        let record = self.args.record.map(|record| {
-            let record = local(match record {
-                Record::Decided => "Decided",
-                Record::All => "All",
-                Record::Success => "Success",
-            });
-            quote!(.record(#p::RecordRule::#record))
-        });
-        quote!(#p::Options::NONE #ttl #record)
-    }
-
-    /// What is asked of an argument before the run; the caret of a missing trait is on its type.
-    fn fingerprint(&self, index: usize, argument: &Argument) -> Option<TokenStream> {
-        let Argument { conditions, name, ty, .. } = argument;
-        let at = site(ends(ty).0);
-        let call = local("call");
-        let statement = match argument.role {
-            Role::Compared if self.scope.is_whole(index, argument) => return None,
-            Role::Compared => {
-                let turbofish = (!known::has_impl(ty)).then(|| quote_spanned!(at=> ::<#ty>));
-                // Exactly the place of the type, or else rustc labels the call as well.
-                let fingerprint = Ident::new("fingerprint", ends(ty).0);
-                quote_spanned!(at=> #call.#fingerprint #turbofish (&#name);)
+    /// What the request is: fingerprint, scope, key.
+    fn describe(&self) -> TokenStream {
+        let fingerprints = self.arguments().filter_map(|(index, argument)| {
+            let Argument { conditions, name, ty, role, with, .. } = argument;
+            if *role == Role::Compared && argument.is_plain() && self.checked.scope.is_whole(index) {
+                return None;
             }
-            Role::Skipped => self.door(&quote!(#name), ty),
-            Role::Context | Role::Transaction | Role::Unfit => return None,
-        };
-        Some(quote!(#(#conditions)* { #statement }))
-    }
-
-    /// What is still asked of a skipped argument: of each element, where it is a tuple of extractors.
-    fn door(&self, value: &TokenStream, ty: &Type) -> TokenStream {
-        let at = site(ends(ty).0);
-        if let Type::Tuple(tuple) = known::peeled(ty) {
-            let doors = tuple.elems.iter().zip(0..).map(|(element, index)| {
-                let index = Index { index, span: at };
-                self.door(&quote_spanned!(at=> #value.#index), element)
-            });
-            return quote!(#(#doors)*);
-        }
-        let p = self.runtime().private(at);
-        quote_spanned!(at=> #p::Door::of(&#value).skipped();)
-    }
-
-    fn part(&self, part: &Part) -> Option<TokenStream> {
+            let value = name.to_token_stream();
+            let statements = describe::fingerprint(*role, with.as_ref(), &value, ty, self.runtime())?;
+            Some(quote!(#(#conditions)* { #statements }))
+        });
         let call = local("call");
-        match part {
+        let scope = self.checked.scope.parts.iter().filter_map(|part| match part {
             Part::Endpoint => Some(quote!(#call.endpoint();)),
             Part::Global => Some(quote!(#call.global();)),
-            Part::Value(value) => self.value(value),
-        }
+            Part::Value(label, value) => self.named("scope", Some(label), value),
+        });
+        let key = self.checked.key.and_then(|value| self.named("key", None, value));
+        quote!(#(#fingerprints)* #(#scope)* #key)
     }
 
-    /// A value of the scope, taken out of its argument by reference.
-    fn value(&self, value: &Value) -> Option<TokenStream> {
-        let Value { label, argument, binding, steps, span } = value;
-        let Argument { name, pat, .. } = self.handler.arguments.get(*argument)?;
-        let call = local("call");
+    /// A value that an option names, taken out of its argument by reference.
+    fn named(&self, setter: &str, label: Option<&str>, value: &Value) -> Option<TokenStream> {
+        let Value { source, binding, steps, span } = value;
+        let Argument { name, pat, role, .. } = self.checked.handler.arguments.get(*source)?;
         let at = site(binding.span());
-        // Exactly the place of the value, or else rustc labels the call as well.
-        let scope = |span| Ident::new("scope", span);
 
         // A name that starts with `_` would be reported as used, though not by the author.
         let renamed = Ident::new("value", at);
         let local = if binding.to_string().starts_with('_') { &renamed } else { binding };
         let pat = pattern::only(pat, binding, local);
 
-        let (scope, reference) = if steps.is_empty() {
-            // The caret is on the binding, which is the value.
-            (scope(local.span()), quote!(#local))
+        let mut head = local.clone();
+        if !steps.is_empty() {
+            head.set_span(local.span().located_at(*span));
+        }
+        let statement = describe::named(setter, label, &head.to_token_stream(), steps, *span);
+        let argument = if *role == Role::Body {
+            let p = self.runtime().private(at);
+            quote_spanned!(at=> #p::Received::as_inner(&#name))
         } else {
-            // The caret is on the text, which names the part of it.
-            let at = site(*span);
-            let head = respanned(local, local.span().located_at(*span));
-            let steps = steps.iter().map(|step| match step {
-                Step::Field(name) => {
-                    // Generated, or else rustc offers to replace the whole text by a name that is near.
-                    let name = respanned(name, at);
-                    quote_spanned!(at=> .#name)
-                }
-                Step::Index(index) => {
-                    let index = Index { index: *index, span: at };
-                    quote_spanned!(at=> .#index)
-                }
-                Step::Call(method) => quote_spanned!(at=> .#method()),
-            });
-            (scope(at), quote_spanned!(at=> &#head #(#steps)*))
+            quote_spanned!(at=> &#name)
         };
-        Some(quote_spanned!(at=> { let #pat = &#name; #call.#scope(#label, #reference); }))
+        Some(quote_spanned!(at=> { let #pat = #argument; #statement }))
     }
 
     /// The handler as a value. Called by its name, clippy would ask for an `await` in every handler, and axum's
     /// own are spared that because the router takes them as values.
     fn handler(&self) -> TokenStream {
-        let Signature { ident, generics, .. } = &self.handler.function.sig;
+        let Signature { ident, generics, .. } = &self.function().sig;
         let turbofish = generics::turbofish(generics);
-        quote!(#ident #turbofish)
+        let path = self.beside.as_ref().map_or_else(|| ident.to_token_stream(), Inner::path);
+        quote!(#path #turbofish)
     }
 
     /// What the handler is called with, in source order.
-    fn passed(&self, attempt: &Ident) -> TokenStream {
+    fn passed(&self, tx: &Ident, lent: &Ident) -> TokenStream {
         let arguments = self.arguments().map(|(_, argument)| {
-            let Argument { conditions, name, role, .. } = argument;
+            let Argument { conditions, name, role, ty, .. } = argument;
             let value = match role {
                 Role::Transaction if self.transaction.is_lent => {
                     let at = ends(&self.transaction.written).0;
                     let p = self.runtime().private(at);
-                    quote_spanned!(site(at)=> #p::Lends::lend(#attempt.parts().0))
+                    quote_spanned!(site(at)=> #p::Lends::lend(#tx))
                 }
+                Role::Lent => self.lent(ty, lent),
                 // Of any type, and never reached.
                 Role::Transaction | Role::Unfit => {
                     quote!(::core::option::Option::unwrap(::core::option::Option::None))
                 }
-                Role::Compared | Role::Skipped | Role::Context => quote!(#name),
+                Role::Body => quote!(#name.into_inner()),
+                Role::Compared | Role::With | Role::Skipped | Role::Context => quote!(#name),
             };
             quote!(#(#conditions)* #value)
         });
         quote!(#(#arguments),*)
     }
 
+    /// What the run holds, or the policy; the caret of a type that is neither is on it.
+    fn lent(&self, ty: &Type, lent: &Ident) -> TokenStream {
+        let Type::Reference(reference) = known::peeled(ty) else {
+            unreachable!("what is lent is a reference")
+        };
+        let referent = &*reference.elem;
+        let (start, end) = ends(referent);
+        let p = self.runtime().private(start);
+        let policy = local("policy");
+        let open = quote_spanned!(site(start)=> #p::lend::<);
+        let comma = quote_spanned!(site(end)=> ,);
+        // Named, or else a type that is neither would be taken for the policy's.
+        let named = self.policy(end);
+        let close = quote_spanned!(site(end)=> >(#lent, &#policy));
+        quote!(#open #referent #comma #named #close)
+    }
+
+    /// Whether an argument is lent.
+    fn lends(&self) -> bool {
+        self.checked.handler.arguments.iter().any(|argument| argument.role == Role::Lent)
+    }
+
     /// The handler's value as an outcome; the caret of a type that is no answer is on the return type.
     fn answer(&self, verdict: &Ident, value: &Ident) -> TokenStream {
-        let (turbofish, at) = match &self.handler.function.sig.output {
-            ReturnType::Default => (None, Span::mixed_site()),
-            ReturnType::Type(_, ty) => {
-                let at = site(ends(ty).0);
-                // An open type cannot be named, and `!` not yet.
-                let is_named = !known::has_impl(ty) && !matches!(known::peeled(ty), Type::Never(_));
-                let ty = to_inferred(ty);
-                (is_named.then(|| quote_spanned!(at=> ::<#ty>)), at)
-            }
+        let at = match &self.function().sig.output {
+            ReturnType::Default => Span::mixed_site(),
+            ReturnType::Type(_, ty) => site(ends(ty).0),
         };
+        let turbofish = self.named_type().map(|ty| quote_spanned!(at=> ::<#ty>));
         let p = self.runtime().private(at);
-        if self.handler.is_stream {
+        if self.checked.handler.is_stream {
             return quote!({ ::core::mem::drop(#value); #p::outcome(#verdict, ()) });
         }
         quote_spanned!(at=> #p::outcome #turbofish (#verdict, #value))
     }
 
+    /// `::<T, _>`: what the handler's value is of, so that a handler that is not found leaves nothing to be guessed.
+    fn named_answer(&self) -> Option<TokenStream> {
+        self.named_type().map(|ty| quote!(::<#ty, _>))
+    }
+
+    /// The return type, if it can be named: an open type cannot, and `!` not yet.
+    fn named_type(&self) -> Option<Type> {
+        match &self.function().sig.output {
+            ReturnType::Type(_, ty)
+                if !known::has_impl(ty) && !matches!(known::peeled(ty), Type::Never(_)) =>
+            {
+                Some(to_inferred(ty))
+            }
+            _ => None,
+        }
+    }
+
     fn arguments(&self) -> impl Iterator<Item = (usize, &Argument)> {
-        self.handler.arguments.iter().enumerate()
+        self.checked.handler.arguments.iter().enumerate()
     }
 
     /// The arguments that are extracted.
     fn inputs(&self) -> impl Iterator<Item = &Argument> {
-        self.handler
-            .arguments
-            .iter()
-            .filter(|argument| !matches!(argument.role, Role::Transaction | Role::Unfit))
+        self.checked.handler.arguments.iter().filter(|argument| argument.is_extracted())
+    }
+
+    fn function(&self) -> &Function {
+        &self.checked.handler.function
     }
 
     fn runtime(&self) -> &Runtime {
-        &self.args.runtime
+        &self.checked.args.runtime
     }
+}
+
+/// What an attribute of the handler says of a function beside it: whether it exists, and what is said of its lints.
+fn carried(attr: &Attribute) -> Option<TokenStream> {
+    let path = attr.path();
+    if ["cfg", "cfg_attr", "allow", "warn", "deny", "forbid"].iter().any(|name| path.is_ident(name)) {
+        return Some(attr.to_token_stream());
+    }
+    // Where it is fulfilled cannot be told, and twice it need not be.
+    let lints = attr.meta.require_list().ok().filter(|list| list.path.is_ident("expect"))?.tokens.clone();
+    Some(quote!(#[allow(#lints)]))
 }
 
 /// A name of our own.
 fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
-}
-
-/// The name in another place.
-fn respanned(name: &Ident, span: Span) -> Ident {
-    let mut name = name.clone();
-    name.set_span(span);
-    name
 }
 
 /// The author's `async`, or one in the place where it is missing.

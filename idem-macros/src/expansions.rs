@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{Item, Meta};
+use syn::{Ident, Item, ItemEnum, ItemStruct, Meta};
 
 /// The input of each case is a file of its own, so that it reads as code does.
 fn expand(input: &str) -> TokenStream {
@@ -20,8 +20,16 @@ fn expand(input: &str) -> TokenStream {
             let Meta::List(options) = attribute.meta else { panic!("an attribute with options") };
             crate::handler_of(options.tokens, function.to_token_stream())
         }
-        Item::Struct(_) => crate::derive::derive(item.to_token_stream(), crate::scope_value::expand),
-        Item::Enum(_) => crate::derive::derive(item.to_token_stream(), crate::inert::expand),
+        Item::Struct(ItemStruct { attrs, .. }) | Item::Enum(ItemEnum { attrs, .. }) => {
+            let at = attrs.iter().position(|attr| attr.path().is_ident("derive")).unwrap();
+            let name: Ident = attrs.remove(at).parse_args().unwrap();
+            let derive = match name.to_string().as_str() {
+                "Policy" => crate::policy::expand,
+                "Inert" => crate::inert::expand,
+                _ => crate::scope_value::expand,
+            };
+            crate::derive::derive(item.to_token_stream(), derive)
+        }
         _ => panic!("a function, a struct or an enum"),
     }
 }
@@ -83,6 +91,21 @@ fn mistakes_stand_beside_the_best_expansion() {
 #[test]
 fn what_has_no_expansion_is_given_back_without_our_attributes() {
     compare("given_back");
+}
+
+#[test]
+fn what_a_run_lends_is_passed_and_a_body_is_unwrapped() {
+    compare("lent");
+}
+
+#[test]
+fn an_inner_function_stands_beside_the_handler() {
+    compare("inner");
+}
+
+#[test]
+fn a_policy_says_what_its_attribute_says_and_extracts_its_fields() {
+    compare("derive_policy");
 }
 
 #[test]

@@ -19,20 +19,43 @@ pub(crate) struct Function {
     pub(crate) body: Group,
 }
 
+const ON_A_HANDLER: &str = "put it on a handler, an `async fn`";
+
 /// Reads the item.
 ///
 /// # Errors
-/// The mistake, if the item is no function with a body; the item is then to be given back as it was.
-pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
+/// The mistake, if the item is no function with a body, and what is to be given back of the item: all of it, unless it
+/// is an expression, which cannot stand beside a mistake.
+pub(crate) fn parse(item: TokenStream) -> Result<Function, (Mistake, TokenStream)> {
+    if syn::parse2::<syn::ExprClosure>(item.clone()).is_ok() {
+        let message = "`#[idempotent]` is for async functions, not for a closure";
+        return Err((
+            Mistake::on(item, message).help("write the handler as an `async fn`"),
+            TokenStream::new(),
+        ));
+    }
+    function(item.clone()).map_err(|mistake| (mistake, item))
+}
+
+fn function(item: TokenStream) -> Result<Function, Mistake> {
     let keyword = syn::parse2::<Keyword>(item.clone());
-    syn::parse2(item).map_err(|error| match keyword {
+    syn::parse2(item.clone()).map_err(|error| match keyword {
         Ok(Keyword(Some(keyword))) => {
             let message = format!("`#[idempotent]` is for async functions, not for `{keyword}`");
             let mistake = Mistake::on(&keyword, message);
             match keyword.to_string().as_str() {
                 "impl" | "mod" | "trait" => mistake.help("put it on each handler inside"),
-                _ => mistake.help("put it on a handler, an `async fn`"),
+                _ => mistake.help(ON_A_HANDLER),
             }
+        }
+        // A function that cannot be read is rustc's own to explain.
+        Ok(Keyword(None))
+            if !item
+                .clone()
+                .into_iter()
+                .any(|token| matches!(token, TokenTree::Ident(word) if word == "fn")) =>
+        {
+            Mistake::on(&item, "`#[idempotent]` is for async functions").help(ON_A_HANDLER)
         }
         _ => error.into(),
     })
@@ -77,8 +100,19 @@ struct Keyword(Option<Ident>);
 
 impl Parse for Keyword {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        const ITEMS: [&str; 10] =
-            ["struct", "enum", "union", "trait", "impl", "mod", "static", "type", "use", "macro_rules"];
+        const ITEMS: [&str; 11] = [
+            "struct",
+            "enum",
+            "union",
+            "trait",
+            "impl",
+            "mod",
+            "static",
+            "type",
+            "use",
+            "macro_rules",
+            "let",
+        ];
         const AMBIGUOUS: [&str; 4] = ["const", "extern", "unsafe", "async"];
 
         input.call(Attribute::parse_outer)?;
@@ -113,7 +147,7 @@ mod tests {
 
     fn mistake(item: TokenStream) -> String {
         let mut mistakes = Mistakes::default();
-        mistakes.add(parse(item).err().unwrap());
+        mistakes.add(parse(item).err().unwrap().0);
         mistakes.messages().concat()
     }
 

@@ -4,16 +4,19 @@
 mod tests;
 
 use proc_macro2::Ident;
-use quote::format_ident;
+use quote::{ToTokens, format_ident};
+use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::visit_mut::VisitMut;
 use syn::{FnArg, Lifetime, PatType, ReturnType, Safety, Signature, Type, TypeReference};
 
-use crate::argument::{Argument, Marks, Role};
+use crate::args::Args;
+use crate::argument::{Argument, Role};
 use crate::errors::{Mistake, Mistakes};
 use crate::function::Function;
 use crate::known::{self, peeled};
 use crate::lifetimes::{Lifetimes, to_static};
+use crate::marks::Marks;
 use crate::pattern;
 use crate::runtime::site;
 
@@ -30,73 +33,102 @@ pub(crate) struct Handler {
     pub(crate) transaction: Option<Transaction>,
     /// Whether the answer was reported, so that rustc is not to be asked about it.
     pub(crate) is_stream: bool,
+    /// Whether an argument is of an `impl Trait`, which was reported: then the handler is no value that can be named.
+    pub(crate) is_open: bool,
+    /// Whether the handler says `Self`, so that it cannot stand inside another function.
+    pub(crate) says_self: bool,
 }
 
 /// The argument that the handler writes through.
 pub(crate) struct Transaction {
     /// The type as written, for carets.
     pub(crate) written: Type,
-    /// The transaction's or connection's own type; borrows nothing.
-    pub(crate) referent: Type,
+    /// The transaction's or connection's own type; borrows nothing. Nothing if there is no run, because it is known to be
+    /// none or because the handler cannot be called; that has been reported.
+    pub(crate) referent: Option<Type>,
     /// Whether a borrow of the run's transaction can be passed.
     pub(crate) is_lent: bool,
 }
 
-/// Reads the signature.
-pub(crate) fn model(mut function: Function, mistakes: &mut Mistakes) -> Handler {
-    let can_expand = check_signature(&function.sig, mistakes);
+/// Reads the signature. With an `inner` function of its own, the handler may say `Self`.
+pub(crate) fn model(mut function: Function, args: &Args, mistakes: &mut Mistakes) -> Handler {
+    let can_run = check_signature(&function.sig, mistakes);
+    check_answer(&mut function.sig.output, mistakes);
+    let may_say_self = args.inner.as_ref().is_some_and(|inner| inner.is_associated);
+    let says_self = match known::first_self(&function) {
+        Some(at) if !may_say_self => {
+            mistakes.add(
+                Mistake::at(at, "`Self` cannot be used in an `#[idempotent]` handler, which becomes a function inside another")
+                    .help(format!("name the type, or add the option `inner = \"Self::{}_inner\"`", function.sig.ident.unraw())),
+            );
+            true
+        }
+        _ => false,
+    };
 
     let mut written: Vec<(PatType, Marks)> = Vec::new();
     for argument in &mut function.sig.inputs {
         if let FnArg::Typed(argument) = argument {
-            let marks = Marks::take(argument, mistakes);
+            let marks = Marks::take(&mut argument.attrs, mistakes);
             written.push((argument.clone(), marks));
         }
     }
 
     let (at, transaction) = find_transaction(&function.sig, &written, mistakes);
+    let bodies: Vec<_> = written.iter().map(|(_, marks)| marks.fingerprint().cloned()).collect();
     let mut arguments: Vec<Argument> = Vec::new();
     for (index, (argument, marks)) in written.into_iter().enumerate() {
+        let with = marks.with().cloned();
         let role = if at == Some(index) {
             check_marks_of_transaction(&marks, mistakes);
             Role::Transaction
         } else {
-            role(&argument.ty, &marks, mistakes)
+            role(&argument.ty, &marks, args, mistakes)
         };
-        let argument = lift(argument, role, index, &function.sig.ident, &arguments);
+        let mut argument = lift(argument, role, index, &function.sig.ident, &arguments);
+        argument.with = with;
         arguments.push(argument);
     }
-    check_count(&arguments, mistakes);
+    check_count(&mut arguments, mistakes);
+    check_body(&mut arguments, &bodies, mistakes);
 
     let is_stream = known::streaming_answer(&function.sig.output).is_some();
-    Handler { function, arguments, transaction: transaction.filter(|_| can_expand), is_stream }
+    let is_open = arguments.iter().any(|argument| known::has_impl(&argument.ty));
+    let has_self = function.sig.receiver().is_some();
+    let transaction = transaction.filter(|_| !has_self).map(|mut transaction| {
+        transaction.referent = transaction.referent.filter(|_| can_run && !is_open);
+        transaction
+    });
+    Handler { function, arguments, transaction, is_stream, is_open, says_self }
 }
 
-/// Judges what is not an argument; tells whether there is an expansion.
+/// Judges what is not an argument; tells whether the handler can be called.
 fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
-    let mut can_expand = true;
+    let mut can_run = true;
     if sig.asyncness.is_none() {
         mistakes.add(
             Mistake::on(sig.fn_token, "an `#[idempotent]` handler is an `async fn`")
                 .help(format!("write `async fn {}`", sig.ident)),
         );
         // Made async, it would answer with a future.
-        can_expand &= !matches!(&sig.output, ReturnType::Type(_, ty) if known::has_impl(ty));
+        can_run &= !matches!(&sig.output, ReturnType::Type(_, ty) if known::has_impl(ty));
     }
     if let Some(receiver) = sig.receiver() {
         mistakes.add(
             Mistake::on(receiver, "an `#[idempotent]` handler has no `self`")
                 .help("take what it needs of `self` as an extractor, for example `State`"),
         );
-        can_expand = false;
+    }
+    if let Some(keyword) = &sig.constness {
+        mistakes.add(Mistake::on(keyword, "a handler cannot be `const`").help("remove `const`"));
     }
     if let Safety::Unsafe(keyword) = &sig.safety {
         mistakes.add(Mistake::on(keyword, "a handler cannot be `unsafe`").help("remove `unsafe`"));
-        can_expand = false;
+        can_run = false;
     }
     if let Some(abi) = &sig.abi {
         mistakes.add(Mistake::on(abi, "a handler cannot be `extern`").help("remove it"));
-        can_expand = false;
+        can_run = false;
     }
     if let Some(stream) = known::streaming_answer(&sig.output) {
         mistakes.add(
@@ -105,7 +137,19 @@ fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
                 .help("answer with a body of known length, such as `Json` or `Bytes`"),
         );
     }
-    can_expand
+    can_run
+}
+
+/// Judges an answer that borrows: what axum sends is `'static`. It is made so, or else rustc says the same three times.
+fn check_answer(output: &mut ReturnType, mistakes: &mut Mistakes) {
+    let ReturnType::Type(_, ty) = output else { return };
+    known::for_each_borrowed_answer(ty, &mut |reference| {
+        mistakes.add(
+            Mistake::on(&*reference, "an answer cannot be borrowed: it outlives the handler")
+                .help("answer with a `String` or a `Vec<u8>`; the type of a literal is `&'static str`"),
+        );
+        reference.lifetime = Some(Lifetime::new("'static", reference.and_token.spans[0]));
+    });
 }
 
 /// Finds the one argument taken by `&mut`, and judges it.
@@ -115,25 +159,35 @@ fn find_transaction(
     mistakes: &mut Mistakes,
 ) -> (Option<usize>, Option<Transaction>) {
     let types = || arguments.iter().map(|(argument, _)| &*argument.ty).enumerate();
-    let lent = types().find_map(|(index, ty)| as_mutable(ty).map(|reference| (index, ty, reference)));
-    if let Some((index, written, reference)) = lent {
+    let lent = || types().filter_map(|(index, ty)| as_mutable(ty).map(|reference| (index, ty, reference)));
+    // Of two, the one that is called like a transaction: the other is the one too much.
+    let named = lent().find(|(_, _, reference)| known::is_transaction(&reference.elem));
+    if let Some((index, written, reference)) = named.or_else(|| lent().next()) {
         return (Some(index), judge_lent(written, reference, mistakes));
     }
 
+    const BY_MUT: &str =
+        "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails";
     let given = types().find_map(|(index, ty)| match peeled(ty) {
         Type::Reference(reference) if known::is_transaction(&reference.elem) => {
-            Some((index, ty, &*reference.elem, "the transaction is lent by a shared reference"))
+            Some((index, ty, &*reference.elem, "the transaction is lent by a shared reference", BY_MUT))
         }
         _ if known::is_transaction(ty) => {
-            Some((index, ty, ty, "the transaction is lent to the handler, not given"))
+            Some((index, ty, ty, "the transaction is lent to the handler, not given", BY_MUT))
         }
-        _ => None,
+        Type::Tuple(tuple) => {
+            let reference = tuple.elems.iter().find_map(as_mutable)?;
+            const HELP: &str = "take it by itself, and the extractors after it";
+            Some((index, ty, &*reference.elem, "a handler's transaction is an argument of its own", HELP))
+        }
+        _ => {
+            let referent = &*as_mutable(known::optional(ty)?)?.elem;
+            const HELP: &str = "take it by `&mut` alone, without `Option`";
+            Some((index, ty, referent, "a handler's transaction is always there", HELP))
+        }
     });
-    if let Some((index, written, referent, message)) = given {
-        mistakes
-            .add(Mistake::on(written, message).help(
-                "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails",
-            ));
+    if let Some((index, written, referent, message, help)) = given {
+        mistakes.add(Mistake::on(written, message).help(help));
         return (Some(index), Some(transaction(written, referent, false)));
     }
 
@@ -152,7 +206,21 @@ fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes
             Mistake::on(referent, "the transaction's type is not named")
                 .help("name it, for example `tx: &mut sqlx::PgConnection`"),
         );
-        return None;
+        return Some(unfit(written));
+    }
+    if let Some(what) = known::beside_the_transaction(referent) {
+        mistakes.add(
+            Mistake::on(referent, format!("{what} is not the transaction"))
+                .help("take the transaction, or the connection inside it: `tx: &mut sqlx::PgConnection`"),
+        );
+        return Some(unfit(written));
+    }
+    if known::is_plain_data(referent) {
+        mistakes.add(
+            Mistake::on(referent, "what a handler takes by `&mut` is the transaction, and this is none")
+                .help("take the transaction, or the connection inside it: `tx: &mut sqlx::PgConnection`"),
+        );
+        return Some(unfit(written));
     }
     if let Some(lifetime) = &reference.lifetime
         && (lifetime.ident == "static" || mentions(referent, lifetime))
@@ -172,20 +240,40 @@ fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes
 fn transaction(written: &Type, referent: &Type, is_lent: bool) -> Transaction {
     Transaction {
         written: written.clone(),
-        referent: to_static(referent, Lifetimes::visit_type_mut),
+        referent: Some(to_static(referent, Lifetimes::visit_type_mut)),
         is_lent,
     }
 }
 
+/// What was reported: there is no database to ask for an engine.
+fn unfit(written: &Type) -> Transaction {
+    Transaction { written: written.clone(), referent: None, is_lent: false }
+}
+
 /// The role of an argument that is not the transaction.
-fn role(ty: &Type, marks: &Marks, mistakes: &mut Mistakes) -> Role {
+fn role(ty: &Type, marks: &Marks, args: &Args, mistakes: &mut Mistakes) -> Role {
     if let Type::Reference(reference) = peeled(ty) {
-        mistakes.add(if reference.mutability.is_some() {
-            Mistake::on(ty, "a second argument is taken by `&mut`, which only the transaction is")
-                .help("remove it, or take it by value")
-        } else {
-            Mistake::on(ty, "an extractor is taken by value").help("remove the `&`")
-        });
+        return role_of_reference(ty, reference, marks, mistakes);
+    }
+    if known::has_impl(ty) {
+        mistakes.add(
+            Mistake::on(ty, "the type of an argument is not named")
+                .help("write the type, or a type parameter of the handler, in place of `impl …`"),
+        );
+        return Role::Unfit;
+    }
+    let lent = if known::is_execution(ty) {
+        Some("the execution")
+    } else {
+        let written = ty.to_token_stream().to_string();
+        args.policy
+            .as_ref()
+            .filter(|policy| policy.to_token_stream().to_string() == written)
+            .map(|_| "the policy")
+    };
+    if let Some(lent) = lent.filter(|_| marks.any().is_none()) {
+        mistakes
+            .add(Mistake::on(ty, format!("{lent} is lent to the handler, not given")).help("take it by `&`"));
         return Role::Unfit;
     }
     let role = marks.role();
@@ -193,11 +281,35 @@ fn role(ty: &Type, marks: &Marks, mistakes: &mut Mistakes) -> Role {
         Some(stream) if role == Role::Compared => {
             let message = format!("`{}` is a stream, which cannot be compared with a retry's", stream.name);
             mistakes.add(Mistake::on(ty, message).help(stream.help));
-            // Not compared, so that rustc has nothing to add.
-            Role::Context
+            Role::Unfit
         }
         _ => role,
     }
+}
+
+/// Whether a shared reference is to something that a run lends is left to a trait.
+fn role_of_reference(ty: &Type, reference: &TypeReference, marks: &Marks, mistakes: &mut Mistakes) -> Role {
+    let mistake = if reference.mutability.is_some() {
+        let help = if known::is_execution(&reference.elem) {
+            "take it by `&`"
+        } else {
+            "remove it, or take it by value"
+        };
+        Mistake::on(ty, "a second argument is taken by `&mut`, which only the transaction is").help(help)
+    } else if let Some(mark) = marks.any() {
+        Mistake::on(mark, "what a run lends is no input of the request").help("remove the attribute")
+    } else if let Some(lifetime) = reference.lifetime.as_ref().filter(|lifetime| lifetime.ident == "static") {
+        Mistake::on(lifetime, "what a run lends is lent for the call, which is shorter than `'static`")
+            .help("leave the lifetime out")
+    } else if known::has_impl(&reference.elem) {
+        Mistake::on(&reference.elem, "the type of an argument is not named").help(
+            "write `&Execution` or the policy, which are what a run lends; an extractor is taken by value",
+        )
+    } else {
+        return Role::Lent;
+    };
+    mistakes.add(mistake);
+    Role::Unfit
 }
 
 fn check_marks_of_transaction(marks: &Marks, mistakes: &mut Mistakes) {
@@ -208,18 +320,33 @@ fn check_marks_of_transaction(marks: &Marks, mistakes: &mut Mistakes) {
     }
 }
 
-fn check_count(arguments: &[Argument], mistakes: &mut Mistakes) {
-    let mut extractors = arguments
-        .iter()
-        .filter(|argument| argument.role != Role::Transaction && argument.conditions.is_empty());
-    if let Some(excess) = extractors.nth(MAX_EXTRACTORS) {
-        mistakes.add(
-            Mistake::on(
-                &excess.pat,
-                format!("a handler takes at most {MAX_EXTRACTORS} extractors beside the transaction"),
-            )
-            .help("gather some of them in a struct that derives axum's `FromRequestParts`"),
-        );
+fn check_count(arguments: &mut [Argument], mistakes: &mut Mistakes) {
+    let extractors =
+        arguments.iter_mut().filter(|argument| argument.is_extracted() && argument.conditions.is_empty());
+    for (index, excess) in extractors.skip(MAX_EXTRACTORS).enumerate() {
+        excess.role = Role::Unfit;
+        if index == 0 {
+            let message =
+                format!("a handler takes at most {MAX_EXTRACTORS} extractors beside the transaction");
+            mistakes.add(
+                Mistake::on(&excess.pat, message)
+                    .help("gather some of them in a struct that derives axum's `FromRequestParts`"),
+            );
+        }
+    }
+}
+
+/// The body is read by the last extractor alone.
+fn check_body(arguments: &mut [Argument], fingerprints: &[Option<syn::Attribute>], mistakes: &mut Mistakes) {
+    let last = arguments.iter().rposition(Argument::is_extracted);
+    for (index, (argument, attr)) in arguments.iter_mut().zip(fingerprints).enumerate() {
+        if argument.role == Role::Body && Some(index) != last {
+            argument.role = Role::Unfit;
+            mistakes.add(
+                Mistake::on(attr, "only the last extractor reads the body")
+                    .help("move the argument behind the others, or remove `#[fingerprint(body)]`"),
+            );
+        }
     }
 }
 
@@ -245,6 +372,7 @@ fn lift(written: PatType, role: Role, index: usize, function: &Ident, others: &[
         name,
         ty: to_static(&*ty, Lifetimes::visit_type_mut),
         bindings,
+        with: None,
         pat: *pat,
         conditions: attrs
             .into_iter()

@@ -12,9 +12,13 @@ const NAME: &str = "inert";
 
 /// The impl, and a function that asks `Inert` of each field's type, with the caret on it.
 pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStream {
+    let before = mistakes.count();
     let runtime = derive::runtime(&input.attrs, NAME, mistakes);
+    // What cannot be read may have been meant for the fields.
+    let is_read = mistakes.count() == before;
     let types: Vec<Type> = fields(input, mistakes)
         .into_iter()
+        .filter(|_| is_read)
         .filter(|field| !derive::has_flag(field, NAME, "trusted", mistakes))
         .map(|field| derive::without_self(field, input))
         .collect();
@@ -24,21 +28,21 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
     let mut generics = input.generics.clone();
     for ty in open {
         let at = ends(ty).0;
-        let root = runtime.root(at);
-        derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #root::Inert));
+        let p = runtime.private(at);
+        derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #p::Inert));
     }
     let asserted = closed.into_iter().map(|ty| quote_spanned!(site(ends(ty).0)=> is_inert::<#ty>();));
 
     let name = &input.ident;
-    let root = runtime.root(Span::mixed_site());
+    let p = runtime.private(Span::mixed_site());
     let (parameters, arguments, clause) = generics.split_for_impl();
     quote! {
         #[automatically_derived]
-        impl #parameters #root::Inert for #name #arguments #clause {}
+        impl #parameters #p::Inert for #name #arguments #clause {}
 
         #[allow(dead_code)]
         const _: () = {
-            const fn is_inert<T: ?::core::marker::Sized + #root::Inert>() {}
+            const fn is_inert<T: ?::core::marker::Sized + #p::Inert>() {}
             const fn fields #parameters() #clause {
                 #(#asserted)*
             }

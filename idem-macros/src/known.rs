@@ -3,8 +3,12 @@
 //! A macro sees no types. Names are used for advice only, and only where the type itself could not stand
 //! anyway, or where the compiler's own message would come late or not at all.
 
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Path, ReturnType, Type, TypePath};
+use syn::{Attribute, GenericArgument, Path, PathArguments, ReturnType, Type, TypePath, TypeReference};
+
+use crate::function::Function;
 
 /// Why an extractor that is a stream cannot be compared with a retry's.
 pub(crate) struct Stream {
@@ -30,6 +34,120 @@ pub(crate) fn is_idempotent(attr: &Attribute) -> bool {
 pub(crate) fn is_transaction(ty: &Type) -> bool {
     last_name(ty).is_some_and(|name| {
         name.ends_with("Transaction") || name == "PgConnection" || name == "SqliteConnection"
+    })
+}
+
+/// What a type is that is called like a way to the database beside the transaction.
+pub(crate) fn beside_the_transaction(ty: &Type) -> Option<&'static str> {
+    match last_name(ty)?.as_str() {
+        "Pool" | "PgPool" | "SqlitePool" | "MySqlPool" | "AnyPool" => Some("a pool"),
+        "PoolConnection" => Some("a pooled connection"),
+        _ => None,
+    }
+}
+
+/// Whether the type is what a run lends by `&`, by its name.
+pub(crate) fn is_execution(ty: &Type) -> bool {
+    last_name(ty).is_some_and(|name| name == "Execution")
+}
+
+/// Whether the type is written as data, or is the standard library's: no transaction, whatever its name stands for.
+pub(crate) fn is_plain_data(ty: &Type) -> bool {
+    const DATA: [&str; 18] = [
+        "bool",
+        "char",
+        "str",
+        "String",
+        "Vec",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "u128",
+        "usize",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "i128",
+        "isize",
+        "Execution",
+    ];
+    match peeled(ty) {
+        Type::Path(TypePath { path, .. }) => {
+            path.segments.last().is_some_and(|last| DATA.iter().any(|name| last.ident == name))
+        }
+        Type::Array(_)
+        | Type::Slice(_)
+        | Type::Tuple(_)
+        | Type::Reference(_)
+        | Type::Ptr(_)
+        | Type::FnPtr(_)
+        | Type::TraitObject(_) => true,
+        _ => false,
+    }
+}
+
+/// Visits each reference that is an answer, or a part of one, and does not say that it is `'static`.
+pub(crate) fn for_each_borrowed_answer(ty: &mut Type, visit: &mut dyn FnMut(&mut TypeReference)) {
+    match ty {
+        Type::Group(group) => for_each_borrowed_answer(&mut group.elem, visit),
+        Type::Paren(paren) => for_each_borrowed_answer(&mut paren.elem, visit),
+        Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(|ty| for_each_borrowed_answer(ty, visit)),
+        Type::Reference(reference) if is_text_or_bytes(&reference.elem) => {
+            if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") {
+                visit(reference);
+            }
+        }
+        Type::Path(TypePath { path, .. }) => {
+            let Some(last) = path.segments.last_mut().filter(|last| last.ident == "Result") else { return };
+            let PathArguments::AngleBracketed(arguments) = &mut last.arguments else { return };
+            for argument in &mut arguments.args {
+                if let GenericArgument::Type(ty) = argument {
+                    for_each_borrowed_answer(ty, visit);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_text_or_bytes(ty: &Type) -> bool {
+    match peeled(ty) {
+        Type::Array(_) | Type::Slice(_) => true,
+        ty => last_name(ty).is_some_and(|name| name == "str"),
+    }
+}
+
+/// The `T` of a type that is called like `Option<T>`.
+pub(crate) fn optional(ty: &Type) -> Option<&Type> {
+    let Type::Path(TypePath { path, .. }) = peeled(ty) else { return None };
+    let last = path.segments.last().filter(|segment| segment.ident == "Option")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}
+
+/// The first place where the function says `Self`.
+///
+/// An item inside the body may have a `Self` of its own, so a body with such items is not judged: rustc does.
+pub(crate) fn first_self(function: &Function) -> Option<Span> {
+    const ITEMS: [&str; 5] = ["impl", "trait", "struct", "enum", "union"];
+    let signature = find(function.sig.to_token_stream(), &["Self"]);
+    signature.or_else(|| {
+        let body = function.body.stream();
+        if find(body.clone(), &ITEMS).is_some() { None } else { find(body, &["Self"]) }
+    })
+}
+
+/// The first of the words, at any depth.
+fn find(tokens: TokenStream, words: &[&str]) -> Option<Span> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) => words.iter().any(|word| ident == word).then(|| ident.span()),
+        TokenTree::Group(group) => find(group.stream(), words),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => None,
     })
 }
 

@@ -13,6 +13,8 @@
 mod args;
 mod argument;
 mod derive;
+mod describe;
+mod duration;
 mod errors;
 mod expand;
 #[cfg(test)]
@@ -20,25 +22,44 @@ mod expansions;
 mod function;
 mod generics;
 mod handler;
+mod header_name;
 mod inert;
+mod inner;
+mod key;
 mod known;
 mod lifetimes;
+mod marks;
 mod names;
 mod option;
+mod path;
 mod pattern;
+mod policy;
 mod runtime;
 mod scope;
 mod scope_value;
+mod setting;
+mod size;
 #[cfg(test)]
 mod totality;
-mod ttl;
+mod value;
+mod vocabulary;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 
 use crate::errors::{Mistake, Mistakes};
+use crate::expand::Checked;
+use crate::scope::Scope;
+use crate::vocabulary::Vocabulary;
 
-#[doc = include_str!("manual.md")]
+#[doc = include_str!("manual/overview.md")]
+#[doc = include_str!("manual/options.md")]
+#[doc = include_str!("manual/arguments.md")]
+#[doc = include_str!("manual/answer.md")]
+#[doc = include_str!("manual/policies.md")]
+#[doc = include_str!("manual/surprises.md")]
+#[doc = include_str!("manual/migration.md")]
+// The table of compile errors comes last: "manual/errors.md".
 #[proc_macro_attribute]
 pub fn idempotent(
     options: proc_macro::TokenStream,
@@ -98,11 +119,44 @@ pub fn derive_scope_value(item: proc_macro::TokenStream) -> proc_macro::TokenStr
     derive::derive(item.into(), scope_value::expand).into()
 }
 
+/// Makes a policy of a struct whose fields are extractors: what the handlers of an API have in common.
+///
+/// For a struct with named fields, or without fields, generic or not. `#[policy(…)]`, once or several times, holds the
+/// [options](macro@idempotent#options), of which `scope` must be there. A field that is not named whole in the scope is
+/// compared, unless `#[fingerprint(skip)]`, `#[fingerprint(with = path)]` or `#[context]` says otherwise, as on an argument
+/// of a handler.
+///
+/// The manual is the section [Policies](macro@idempotent#policies) of the attribute's.
+///
+/// # Examples
+/// ```
+/// # mod api {
+/// # use axum::Extension;
+/// # use sqlx::PgConnection;
+/// # #[derive(Clone, idem_runtime::ScopeValue)]
+/// # pub struct TenantId(String);
+/// #[derive(idem_runtime::Policy)]
+/// #[policy(scope = "tenant,endpoint", in_progress = "wait 5s")]
+/// pub struct PublicApi {
+///     pub tenant: Extension<TenantId>,
+/// }
+///
+/// #[idem_runtime::idempotent(policy = PublicApi, ttl = "72h")]
+/// async fn refund(tx: &mut PgConnection, order: String) -> String {
+///     order
+/// }
+/// # }
+/// ```
+#[proc_macro_derive(Policy, attributes(policy, fingerprint, context))]
+pub fn derive_policy(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    derive::derive(item.into(), policy::expand).into()
+}
+
 /// Parse, model, resolve, lower; mistakes stand beside the best expansion there is.
 fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
-    let args = args::parse(options, &mut mistakes);
-    let expansion = match function::parse(item.clone()) {
+    let mut args = args::parse(options, &mut mistakes);
+    let expansion = match function::parse(item) {
         Ok(mut function) => {
             // The second would find the function that the first has made, which takes no transaction.
             for again in function.attrs.extract_if(.., |attr| known::is_idempotent(attr)) {
@@ -111,11 +165,19 @@ fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
                         .help("remove one of the two"),
                 );
             }
-            let handler = handler::model(function, &mut mistakes);
-            let scope = scope::resolve(&args.scope, &handler, &mut mistakes);
-            expand::lower(&args, &handler, &scope)
+            if let Some(inner) = args.inner.take_if(|inner| inner.name == function.sig.ident) {
+                mistakes.add(inner.is_the_handlers());
+            }
+            let handler = handler::model(function, &args, &mut mistakes);
+            let names = Vocabulary::of_handler(&handler);
+            let scope = match &args.policy {
+                Some(_) => Scope::of_policy(),
+                None => scope::resolve(&args.scope, &names, Span::call_site(), &mut mistakes),
+            };
+            let key = args.key.as_ref().and_then(|literal| key::resolve(literal, &names, &mut mistakes));
+            expand::lower(&Checked { args: &args, handler: &handler, scope: &scope, key: key.as_ref() })
         }
-        Err(mistake) => {
+        Err((mistake, item)) => {
             mistakes.add(mistake);
             item
         }

@@ -3,13 +3,15 @@
 /// The one of `known` that `written` is probably a misspelling of.
 ///
 /// Near means one edit in a name of up to five letters and two in a longer one; an edit inserts, drops or
-/// replaces a letter, or swaps two neighbours. rustc draws the line at the same third of the length.
+/// replaces a letter, or swaps two neighbours. rustc draws the line at the same third of the length. Case does not count.
 pub(crate) fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (written.chars().count().max(3) / 3).min(2);
+    let lower = written.to_lowercase();
     known
         .into_iter()
-        .map(|name| (distance(written, name), name))
-        .filter(|(edits, _)| (1..=allowed).contains(edits))
+        .filter(|name| *name != written)
+        .map(|name| (distance(&lower, &name.to_lowercase()), name))
+        .filter(|(edits, _)| *edits <= allowed)
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)
 }
@@ -71,6 +73,7 @@ mod tests {
     fn a_near_name_is_offered_and_a_far_one_is_not() {
         assert_eq!(nearest("tennant", ["user", "tenant"]), Some("tenant"));
         assert_eq!(nearest("tennnant", ["user", "tenant"]), Some("tenant"));
+        assert_eq!(nearest("SCOPE", ["scope", "ttl"]), Some("scope"));
         assert_eq!(nearest("id", ["tx", "db"]), None);
         assert_eq!(nearest("expires", ["scope", "ttl"]), None);
     }

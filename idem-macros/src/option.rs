@@ -8,7 +8,29 @@ use syn::token::Paren;
 
 use crate::errors::{Mistake, Mistakes};
 use crate::names::{listed, nearest};
-use crate::runtime::Runtime;
+
+/// The options that may be written in a place.
+pub(crate) struct Known<'a> {
+    /// In the order in which the messages list them.
+    pub(crate) names: &'a [&'a str],
+    /// What is said of an option that belongs elsewhere.
+    pub(crate) elsewhere: fn(&Key) -> Option<Mistake>,
+}
+
+impl<'a> Known<'a> {
+    /// Options that have no relatives elsewhere.
+    pub(crate) fn only(names: &'a [&'a str]) -> Self {
+        Self { names, elsewhere: |_| None }
+    }
+}
+
+/// The options that were there already.
+#[derive(Default)]
+pub(crate) struct Seen {
+    written: Vec<String>,
+    /// What an option that cannot be read probably was.
+    pub(crate) meant: Vec<String>,
+}
 
 /// An option's name and its place.
 pub(crate) struct Key {
@@ -18,22 +40,21 @@ pub(crate) struct Key {
 
 /// Hands each option to `read`, and goes on after a mistake.
 ///
-/// An option that is unknown or was there before is written down and skipped. `read` may leave tokens
-/// behind only when it reports a mistake.
+/// An option that is unknown or was there before is written down and skipped; `seen` are those that were there. `read` may leave tokens behind only when it reports a mistake.
 pub(crate) fn each(
     input: ParseStream<'_>,
-    known: &[&str],
+    known: &Known<'_>,
+    seen: &mut Seen,
     mistakes: &mut Mistakes,
     mut read: impl FnMut(&Key, ParseStream<'_>, &mut Mistakes) -> Result<(), Mistake>,
 ) {
-    let mut seen: Vec<String> = Vec::new();
     while !input.is_empty() {
-        let outcome = key(input, known).and_then(|key| {
-            if seen.contains(&key.name) {
+        let outcome = key(input, known, seen).and_then(|key| {
+            if seen.written.contains(&key.name) {
                 let message = format!("the option `{}` is given twice", key.name);
                 return Err(Mistake::at(key.span, message).help("remove one of them"));
             }
-            seen.push(key.name.clone());
+            seen.written.push(key.name.clone());
             read(&key, input, mistakes)
         });
         if let Err(mistake) = outcome {
@@ -44,7 +65,9 @@ pub(crate) fn each(
             break;
         }
         if input.parse::<Token![,]>().is_err() {
-            mistakes.add(Mistake::at(input.span(), "expected `,` between two options"));
+            mistakes.add(
+                Mistake::at(input.span(), "expected `,` between two options").help("write a comma before it"),
+            );
             if !input.peek(syn::Ident::peek_any) {
                 skip(input);
             }
@@ -52,18 +75,29 @@ pub(crate) fn each(
     }
 }
 
-fn key(input: ParseStream<'_>, known: &[&str]) -> Result<Key, Mistake> {
-    let help = format!("the options are {}", listed(known.iter().copied()));
+fn key(input: ParseStream<'_>, known: &Known<'_>, seen: &mut Seen) -> Result<Key, Mistake> {
+    let names = known.names.iter().copied();
+    let help = format!("the options are {}", listed(names.clone()));
     let Ok(ident) = input.call(syn::Ident::parse_any) else {
+        // A text alone was probably meant for the option that must be there.
+        if input.peek(syn::Lit) && known.names.first().is_some_and(|first| *first == "scope") {
+            seen.meant.push("scope".to_owned());
+        }
         return Err(Mistake::at(input.span(), "expected the name of an option").help(help));
     };
-    let name = ident.unraw().to_string();
-    if known.contains(&name.as_str()) {
-        return Ok(Key { name, span: ident.span() });
+    let key = Key { name: ident.unraw().to_string(), span: ident.span() };
+    if known.names.contains(&key.name.as_str()) {
+        return Ok(key);
     }
-    let mistake = Mistake::on(&ident, format!("unknown option `{name}`"));
-    Err(match nearest(&name, known.iter().copied()) {
-        Some(near) => mistake.help(format!("an option with a similar name exists: `{near}`")),
+    if let Some(mistake) = (known.elsewhere)(&key) {
+        return Err(mistake);
+    }
+    let mistake = Mistake::on(&ident, format!("unknown option `{}`", key.name));
+    Err(match nearest(&key.name, names) {
+        Some(near) => {
+            seen.meant.push(near.to_owned());
+            mistake.help(format!("an option with a similar name exists: `{near}`"))
+        }
         None => mistake.help(help),
     })
 }
@@ -74,24 +108,28 @@ impl Key {
         let missing = || Mistake::at(self.span, format!("`{}` needs a value", self.name)).help(help);
         input.parse::<Token![=]>().map_err(|_| missing())?;
         let mut value: Vec<TokenTree> = Vec::new();
-        while !input.is_empty() && !input.peek(Token![,]) {
-            let is_next_key = input.peek(syn::Ident::peek_any)
+        // A comma between the arguments of a generic type is none between options.
+        let mut depth = 0_usize;
+        // Nor is one between the parameters of a closure, which is no value of any option, but one mistake.
+        let mut in_closure = false;
+        while !input.is_empty() && (depth > 0 || in_closure || !input.peek(Token![,])) {
+            let is_next_key = depth == 0
+                && input.peek(syn::Ident::peek_any)
                 && (input.peek2(Token![=]) || input.peek2(Paren))
                 && matches!(value.last(), Some(TokenTree::Literal(_) | TokenTree::Ident(_)));
             if is_next_key {
                 break;
             }
-            value.push(input.parse()?);
+            let token: TokenTree = input.parse()?;
+            match &token {
+                TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+                TokenTree::Punct(punct) if punct.as_char() == '>' => depth = depth.saturating_sub(1),
+                TokenTree::Punct(punct) if punct.as_char() == '|' => in_closure = !in_closure,
+                _ => {}
+            }
+            value.push(token);
         }
         if value.is_empty() { Err(missing()) } else { Ok(value.into_iter().collect()) }
-    }
-
-    /// The path after `crate =`.
-    pub(crate) fn runtime(&self, input: ParseStream<'_>) -> Result<Runtime, Mistake> {
-        let help = "write the path of the run time, without quotes: `crate = my_crate::idem_runtime`";
-        let value = self.value(input, help)?;
-        syn::parse2(value.clone())
-            .map_err(|_| Mistake::on(value, "the value of `crate` is a path").help(help))
     }
 }
 

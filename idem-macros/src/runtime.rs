@@ -1,8 +1,10 @@
 //! Where the run time is, and how the expansion names it.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote_spanned};
 use syn::parse::{Parse, ParseStream};
+
+use crate::errors::ends;
 
 /// The path of the run time: `::idem_runtime`, or what `crate = …` says.
 #[derive(Default)]
@@ -21,20 +23,28 @@ pub(crate) fn site(span: Span) -> Span {
 impl Runtime {
     /// The crate itself, for a place in the user's text.
     ///
-    /// Made anew for each place: `quote_spanned!` leaves the spans of interpolated tokens alone.
+    /// Its name is placed where the path was written, or on the attribute: where it cannot be found, that is said once,
+    /// because rustc says the same of the same place once.
     pub(crate) fn root(&self, span: Span) -> TokenStream {
-        let span = site(span);
         match &self.path {
-            None => quote_spanned!(span=> ::idem_runtime),
-            Some(path) => quote!(#path).into_iter().map(|token| placed(token, span)).collect(),
+            None => {
+                let colons = site(span);
+                let name = Ident::new("idem_runtime", Span::call_site());
+                quote_spanned!(colons=> ::#name)
+            }
+            Some(path) => path.to_token_stream().into_iter().map(as_ours).collect(),
         }
     }
 
     /// What only the expansion needs of the run time.
     pub(crate) fn private(&self, span: Span) -> TokenStream {
         let root = self.root(span);
-        let span = site(span);
-        quote_spanned!(span=> #root::__private)
+        let name = match &self.path {
+            None => Ident::new("__private", site(span)),
+            Some(path) => Ident::new("__private", Span::call_site().located_at(ends(path).1)),
+        };
+        let colons = site(span);
+        quote_spanned!(colons=> #root::#name)
     }
 }
 
@@ -44,10 +54,11 @@ impl Parse for Runtime {
     }
 }
 
-/// The token at another place. `$crate` means what it means where it was written.
-fn placed(mut token: TokenTree, span: Span) -> TokenTree {
-    let is_written_crate = matches!(&token, TokenTree::Ident(ident) if is_dollar_crate(ident));
-    token.set_span(if is_written_crate { token.span().located_at(span) } else { span });
+/// The token as ours, or else lints of written code would see it. `$crate` means what it means where it was written.
+fn as_ours(mut token: TokenTree) -> TokenTree {
+    if !matches!(&token, TokenTree::Ident(ident) if is_dollar_crate(ident)) {
+        token.set_span(Span::call_site().located_at(token.span()));
+    }
     token
 }
 

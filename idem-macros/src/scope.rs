@@ -1,23 +1,19 @@
-//! Scope names resolved against what the arguments bind.
+//! Scope names resolved against what the arguments of a handler bind, or against the fields of a policy.
 
-mod grammar;
 #[cfg(test)]
 mod tests;
 
 use proc_macro2::{Ident, Span};
 use syn::LitStr;
-use syn::ext::IdentExt;
 
-pub(crate) use self::grammar::Step;
-use self::grammar::{PartError, Written};
 use crate::args;
-use crate::argument::{Argument, Role};
 use crate::errors::{Mistake, Mistakes};
-use crate::handler::Handler;
-use crate::names::{listed, nearest};
+use crate::path::{self, Part as WrittenPart, PartError, Path, Step};
+use crate::vocabulary::{Vocabulary, not_found};
 
 const ENDPOINT: &str = "endpoint";
 const GLOBAL: &str = "global";
+const WORDS: [&str; 2] = [ENDPOINT, GLOBAL];
 
 /// What a key is unique within.
 #[derive(Default)]
@@ -30,20 +26,19 @@ pub(crate) struct Scope {
 
 /// A part of the scope.
 pub(crate) enum Part {
-    /// Method and matched route.
+    /// Method and matched route, or the endpoint's name.
     Endpoint,
     /// Nothing; a key is unique in the whole table.
     Global,
-    /// A value that an argument binds, or a part of one.
-    Value(Value),
+    /// A value under a label.
+    Value(String, Value),
 }
 
-/// A value of the scope.
+/// A value that an option names.
 pub(crate) struct Value {
-    pub(crate) label: String,
-    /// The argument's place in the signature.
-    pub(crate) argument: usize,
-    /// The name that the argument binds.
+    /// The place of the argument or of the field.
+    pub(crate) source: usize,
+    /// The name that the argument binds, or the field's.
     pub(crate) binding: Ident,
     /// From there to the value.
     pub(crate) steps: Vec<Step>,
@@ -52,60 +47,78 @@ pub(crate) struct Value {
 }
 
 impl Scope {
+    /// The scope that a policy brings.
+    pub(crate) fn of_policy() -> Self {
+        Self { parts: Vec::new(), is_complete: true }
+    }
+
     /// Whether a part of the scope is, or is taken from, the argument; or a dropped part might be.
-    pub(crate) fn names(&self, argument: usize) -> bool {
-        !self.is_complete || self.values().any(|value| value.argument == argument)
+    pub(crate) fn names(&self, source: usize) -> bool {
+        !self.is_complete || self.values().any(|(_, value)| value.source == source)
     }
 
-    /// Whether the argument as a whole is a part of the scope, and so needs no comparison; or might be the one that
-    /// a dropped part meant.
-    pub(crate) fn is_whole(&self, index: usize, argument: &Argument) -> bool {
-        let mut values = self.values().filter(|value| value.argument == index && value.steps.is_empty());
-        argument.is_plain() && (!self.is_complete || values.next().is_some())
+    /// Whether a value of the scope is all of `source`, and so needs no comparison; or might be the one that a dropped
+    /// part meant.
+    pub(crate) fn is_whole(&self, source: usize) -> bool {
+        let mut values = self.values().filter(|(_, value)| value.source == source && value.steps.is_empty());
+        !self.is_complete || values.next().is_some()
     }
 
-    fn values(&self) -> impl Iterator<Item = &Value> {
+    fn values(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Value(value) => Some(value),
+            Part::Value(label, value) => Some((label.as_str(), value)),
             Part::Endpoint | Part::Global => None,
         })
     }
 }
 
 /// Resolves the text; a part that names nothing is written down and dropped.
-pub(crate) fn resolve(written: &args::Scope, handler: &Handler, mistakes: &mut Mistakes) -> Scope {
+pub(crate) fn resolve(
+    written: &args::Scope,
+    names: &Vocabulary<'_>,
+    at: Span,
+    mistakes: &mut Mistakes,
+) -> Scope {
     match written {
-        args::Scope::Text(literal) => Resolver { literal, handler, mistakes }.resolve(),
+        args::Scope::Text(literal) => Resolver { literal, names, mistakes }.resolve(),
         args::Scope::Unreadable => Scope::default(),
         args::Scope::Missing => {
-            let message = "an `#[idempotent]` handler must say what its keys are unique within";
-            mistakes.add(
-                Mistake::at(Span::call_site(), message)
-                    .help(r#"add the option `scope = "tenant,endpoint"`"#)
-                    .note(available(handler)),
-            );
+            mistakes.add(missing(names, at));
             Scope::default()
         }
     }
 }
 
-struct Resolver<'a> {
+fn missing(names: &Vocabulary<'_>, at: Span) -> Mistake {
+    let message = match names.what() {
+        "field" => "a policy must say what keys are unique within",
+        _ => "an `#[idempotent]` handler must say what its keys are unique within",
+    };
+    let mistake = Mistake::at(at, message);
+    match names.caller() {
+        Some(caller) => mistake.help(format!("add the option `scope = \"{caller},endpoint\"`")),
+        None => mistake
+            .help(r#"add the option `scope = "endpoint"`"#)
+            .note("callers who choose the same key get one answer, unless the scope names whoever calls"),
+    }
+}
+
+struct Resolver<'a, 'n> {
     literal: &'a LitStr,
-    handler: &'a Handler,
+    names: &'a Vocabulary<'n>,
     mistakes: &'a mut Mistakes,
 }
 
-impl<'a> Resolver<'a> {
+impl Resolver<'_, '_> {
     fn resolve(mut self) -> Scope {
         let text = self.literal.value();
         if text.trim().is_empty() {
-            let mistake = self.mistake("`scope` is empty").help(available(self.handler));
-            self.mistakes.add(mistake);
+            self.say("`scope` is empty", self.names.available("scope", &WORDS));
             return Scope::default();
         }
 
-        let mut written: Vec<Written> = Vec::new();
-        let parts = grammar::parts(&text, self.literal.span());
+        let mut written: Vec<WrittenPart> = Vec::new();
+        let parts = path::parts(&text, self.literal.span());
         let count = parts.len();
         for part in parts {
             match part {
@@ -124,54 +137,45 @@ impl<'a> Resolver<'a> {
         scope
     }
 
-    fn part(&mut self, written: Written, is_alone: bool) -> Option<Part> {
-        let Written { text, label, head, steps } = written;
-        let word = [ENDPOINT, GLOBAL].into_iter().find(|word| head == *word && steps.is_empty());
+    fn part(&mut self, written: WrittenPart, is_alone: bool) -> Option<Part> {
+        let WrittenPart { label, path } = written;
+        let word = WORDS.into_iter().find(|word| path.head == *word && path.steps.is_empty());
         if let Some(word) = word {
             return self.word(word, label.is_some(), is_alone);
         }
-        if let Some(label) = label.as_deref().filter(|label| [ENDPOINT, GLOBAL].contains(label)) {
-            let mistake = self
-                .mistake(format!("`{label}` cannot be a label"))
-                .help(format!("choose another label for `{}`", path_of(&text)));
-            self.mistakes.add(mistake);
+        if let Some(label) = label.as_deref().filter(|label| WORDS.contains(label)) {
+            self.say(
+                format!("`{label}` cannot be a label"),
+                format!("choose another label for `{}`", path.spelled()),
+            );
         }
-
-        let (index, argument, binding) = self.binder(&head)?;
-        if !argument.conditions.is_empty() {
-            let mistake = self
-                .mistake(format!("`{head}` is not always there, and the scope must not depend on a `cfg`"))
-                .help("name an argument without `#[cfg]`");
-            self.mistakes.add(mistake);
-            return None;
-        }
-        let label = label.unwrap_or_else(|| last_name(&head, &steps));
-        Some(Part::Value(Value { label, argument: index, binding, steps, span: self.literal.span() }))
+        let label = label.unwrap_or_else(|| path.last_name());
+        let value = value(path, "scope", &WORDS, self.literal, self.names)
+            .map_err(|mistake| mistake.into_iter().for_each(|mistake| self.mistakes.add(mistake)))
+            .ok()?;
+        Some(Part::Value(label, value))
     }
 
     /// `endpoint` or `global`.
     fn word(&mut self, word: &str, has_label: bool, is_alone: bool) -> Option<Part> {
-        let mut mistakes = Vec::new();
         if has_label {
-            mistakes.push(self.mistake(format!("`{word}` takes no label")).help(format!("write `{word}`")));
+            self.say(format!("`{word}` takes no label"), format!("write `{word}`"));
         }
-        if let Some(binding) = bound(self.handler).find(|binding| binding.unraw() == word) {
-            mistakes.push(
+        if let Some(ident) = self.names.identifier(word) {
+            let [article, what] = self.names.what_with_article();
+            self.mistakes.add(
                 Mistake::on(
-                    binding,
-                    format!("an argument is named `{word}`, which has a meaning of its own in `scope`"),
+                    ident,
+                    format!("{article} {what} is named `{word}`, which has a meaning of its own in `scope`"),
                 )
-                .help("rename the argument"),
+                .help(format!("rename the {what}")),
             );
         }
         if word == GLOBAL && !is_alone {
-            mistakes.push(
-                self.mistake("`global` stands alone: a key is unique everywhere, or within the other parts")
-                    .help("remove `global`, or the other parts"),
+            self.say(
+                "`global` stands alone: a key is unique everywhere, or within the other parts",
+                "remove `global`, or the other parts",
             );
-        }
-        for mistake in mistakes {
-            self.mistakes.add(mistake);
         }
         match word {
             GLOBAL => is_alone.then_some(Part::Global),
@@ -179,66 +183,36 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The argument that binds the name.
-    fn binder(&mut self, head: &str) -> Option<(usize, &'a Argument, Ident)> {
-        let found = self.handler.arguments.iter().enumerate().find_map(|(index, argument)| {
-            let binding = argument.bindings.iter().find(|binding| binding.unraw() == head)?;
-            Some((index, argument, binding.clone()))
-        });
-        match found {
-            Some((_, argument, _)) if argument.role == Role::Transaction => {
-                let mistake = self
-                    .mistake(format!("`{head}` is the transaction, which tells no caller from another"))
-                    .help(available(self.handler));
-                self.mistakes.add(mistake);
-                None
-            }
-            // Reported where it stands.
-            Some((_, argument, _)) if argument.role == Role::Unfit => None,
-            Some(found) => Some(found),
-            None => {
-                let names: Vec<String> = nameable(self.handler);
-                let known = names.iter().map(String::as_str).chain([ENDPOINT, GLOBAL]);
-                let mistake = self.mistake(format!("no argument of this handler is named `{head}`"));
-                let mistake = match nearest(head, known) {
-                    Some(near @ (ENDPOINT | GLOBAL)) => {
-                        mistake.help(format!("a part with a similar name exists: `{near}`"))
-                    }
-                    Some(near) => mistake.help(format!("an argument with a similar name exists: `{near}`")),
-                    None => mistake.help(available(self.handler)),
-                };
-                self.mistakes.add(mistake);
-                None
-            }
-        }
-    }
-
     /// The part, unless it or its label is there already.
     fn distinct(&mut self, part: Part, scope: &Scope) -> Option<Part> {
-        let mistake = match &part {
-            Part::Value(value) => scope.values().find(|other| other.label == value.label).map(|other| {
-                if other.binding == value.binding && other.steps == value.steps {
-                    return self
-                        .mistake(format!("`{}` is twice in `scope`", spelled(value)))
-                        .help("remove one of them");
-                }
-                let renamed = if suggested(value) == value.label { other } else { value };
-                self.mistake(format!("two parts of `scope` have the label `{}`", value.label)).help(format!(
-                    "give one a label of its own: `{} = {}`",
-                    suggested(renamed),
-                    spelled(renamed)
-                ))
-            }),
+        let again = match &part {
+            Part::Value(label, value) => {
+                scope.values().find(|(other, _)| other == label).map(|(label, other)| {
+                    if other.binding == value.binding && other.steps == value.steps {
+                        let message = format!("`{}` is twice in `scope`", value.spelled());
+                        return (message, "remove one of them".to_owned());
+                    }
+                    let renamed = if value.suggested() == *label { other } else { value };
+                    (
+                        format!("two parts of `scope` have the label `{label}`"),
+                        format!(
+                            "give one a label of its own: `{} = {}`",
+                            renamed.suggested(),
+                            renamed.spelled()
+                        ),
+                    )
+                })
+            }
             Part::Endpoint => scope
                 .parts
                 .iter()
                 .any(|part| matches!(part, Part::Endpoint))
-                .then(|| self.mistake("`endpoint` is twice in `scope`").help("remove one of them")),
+                .then(|| ("`endpoint` is twice in `scope`".to_owned(), "remove one of them".to_owned())),
             Part::Global => None,
         };
-        match mistake {
-            Some(mistake) => {
-                self.mistakes.add(mistake);
+        match again {
+            Some((message, help)) => {
+                self.say(message, help);
                 None
             }
             None => Some(part),
@@ -246,69 +220,52 @@ impl<'a> Resolver<'a> {
     }
 
     fn unreadable(&mut self, text: &str, error: &PartError) {
-        let mistake = match error {
-            PartError::Empty => self.mistake("a part of `scope` is empty").help("remove the comma that is too much"),
-            PartError::Arguments => self
-                .mistake(format!("a call in `scope` takes no arguments: `{text}`"))
-                .help("name an argument of the handler, a field, or a method that takes only `&self`"),
-            PartError::Unreadable => self.mistake(format!("`{text}` is not a part of a scope")).help(
-                "a part is `endpoint`, an argument's name (`tenant`), a field of one (`user.id`) or a call without arguments (`claims.account_id()`); a label may stand before it (`tenant = user.id`)",
+        let [article, what] = self.names.what_with_article();
+        match error {
+            PartError::Empty => self.say("a part of `scope` is empty", "remove the comma that is too much"),
+            PartError::Arguments => self.say(
+                format!("a call in `scope` takes no arguments: `{text}`"),
+                "name a value of the request, a field, or a method that takes only `&self`",
             ),
-        };
-        self.mistakes.add(mistake);
+            PartError::Unreadable => self.say(
+                format!("`{text}` is not a part of a scope"),
+                format!(
+                    "a part is `endpoint`, the name of {article} {what} (`tenant`), a field of one (`user.id`) or a call without arguments (`claims.account_id()`); a label may stand before it (`tenant = user.id`)"
+                ),
+            ),
+        }
     }
 
-    fn mistake(&self, message: impl Into<String>) -> Mistake {
-        Mistake::on(self.literal, message)
+    fn say(&mut self, message: impl Into<String>, help: impl AsRef<str>) {
+        self.mistakes.add(Mistake::on(self.literal, message).help(help));
     }
 }
 
-/// What the scope of this handler can name.
-fn available(handler: &Handler) -> String {
-    let names = nameable(handler);
-    format!(
-        "a scope names arguments or `endpoint`; here it can use {}",
-        listed(names.iter().map(String::as_str).chain([ENDPOINT]))
-    )
+/// The value that a path leads to.
+///
+/// # Errors
+/// The mistake; nothing if it has been reported.
+pub(crate) fn value(
+    path: Path,
+    option: &str,
+    words: &[&str],
+    literal: &LitStr,
+    names: &Vocabulary<'_>,
+) -> Result<Value, Option<Mistake>> {
+    let name = names
+        .find(&path.head, option, words)
+        .map_err(|found| found.map(|found| not_found(literal, found)))?;
+    Ok(Value { source: name.source, binding: name.ident.clone(), steps: path.steps, span: literal.span() })
 }
 
-fn nameable(handler: &Handler) -> Vec<String> {
-    bound(handler).map(|binding| binding.unraw().to_string()).collect()
-}
+impl Value {
+    /// The path as the author would write it.
+    fn spelled(&self) -> String {
+        path::spelled(&self.binding.to_string(), &self.steps)
+    }
 
-/// The names that extractors bind.
-fn bound(handler: &Handler) -> impl Iterator<Item = &Ident> {
-    handler
-        .arguments
-        .iter()
-        .filter(|argument| !matches!(argument.role, Role::Transaction | Role::Unfit))
-        .flat_map(|argument| &argument.bindings)
-}
-
-/// The label of a path without one.
-fn last_name(head: &str, steps: &[Step]) -> String {
-    let named = steps.iter().rev().find_map(|step| match step {
-        Step::Field(name) | Step::Call(name) => Some(name.unraw().to_string()),
-        Step::Index(_) => None,
-    });
-    named.unwrap_or_else(|| head.to_owned())
-}
-
-/// The path as the author would write it.
-fn spelled(value: &Value) -> String {
-    let steps = value.steps.iter().map(|step| match step {
-        Step::Field(name) => format!(".{}", name.unraw()),
-        Step::Index(index) => format!(".{index}"),
-        Step::Call(name) => format!(".{}()", name.unraw()),
-    });
-    std::iter::once(value.binding.unraw().to_string()).chain(steps).collect()
-}
-
-/// A label that is probably free: `user.id` becomes `user_id`.
-fn suggested(value: &Value) -> String {
-    spelled(value).replace("()", "").replace('.', "_")
-}
-
-fn path_of(text: &str) -> &str {
-    text.split_once('=').map_or(text, |(_, path)| path.trim())
+    /// A label that is probably free: `user.id` becomes `user_id`.
+    fn suggested(&self) -> String {
+        self.spelled().replace("()", "").replace('.', "_")
+    }
 }

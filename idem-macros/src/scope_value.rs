@@ -18,8 +18,8 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
         derive::refuse(field, NAME, mistakes);
         if derive::is_open(&field.ty, input) {
             let (ty, at) = (&field.ty, ends(&field.ty).0);
-            let root = runtime.root(at);
-            derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #root::ScopeValue));
+            let p = runtime.private(at);
+            derive::bound(&mut generics, parse_quote_spanned!(site(at)=> #ty: #p::ScopeValue));
         }
         value(field, &runtime)
     } else {
@@ -28,11 +28,11 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
     };
 
     let name = &input.ident;
-    let root = runtime.root(Span::mixed_site());
+    let p = runtime.private(Span::mixed_site());
     let (parameters, arguments, clause) = generics.split_for_impl();
     quote! {
         #[automatically_derived]
-        impl #parameters #root::ScopeValue for #name #arguments #clause {
+        impl #parameters #p::ScopeValue for #name #arguments #clause {
             fn scope_value(&self) -> ::std::borrow::Cow<'_, ::core::primitive::str> {
                 #value
             }
@@ -44,9 +44,9 @@ pub(crate) fn expand(input: &DeriveInput, mistakes: &mut Mistakes) -> TokenStrea
 fn value(field: &Field, runtime: &Runtime) -> TokenStream {
     let ty = &field.ty;
     let (start, end) = ends(ty);
-    let root = runtime.root(end);
+    let p = runtime.private(end);
     let open = quote_spanned!(site(start)=> <);
-    let close = quote_spanned!(site(end)=> as #root::ScopeValue>::scope_value);
+    let close = quote_spanned!(site(end)=> as #p::ScopeValue>::scope_value);
     let member = match &field.ident {
         Some(name) => Member::Named(name.clone()),
         None => Member::Unnamed(Index { index: 0, span: Span::mixed_site() }),

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 
-const OPTIONS: [&str; 24] = [
+const OPTIONS: [&str; 32] = [
     "",
     ",",
     ",,",
@@ -27,9 +27,17 @@ const OPTIONS: [&str; 24] = [
     "crate",
     "crate = ::, crate = a<b>",
     "crate = $ crate, [(}",
+    "policy = , policy = <, policy = a<b, c>, scope = \"tenant\"",
+    "policy = dyn for<'a> Fn(&'a str) -> (), key = \"tenant.0.id()\"",
+    "key = \"\", required = yes, in_progress = \"wait ,,then\"",
+    "in_progress = \"wait 1s, then \\u{0}\", endpoint = \"\\u{0}\"",
+    "inner = \"Self::Self\", allow(short_ttl)",
+    "inner = \"Self::f_inner\", scope = \"tenant\"",
+    "inner = \"r#type\", scope = \"tenant\"",
+    "header = \"X\", engine, table = 1, key = \"größe.😀\"",
 ];
 
-const ITEMS: [&str; 22] = [
+const ITEMS: [&str; 27] = [
     "",
     "fn",
     "async fn f",
@@ -52,6 +60,11 @@ const ITEMS: [&str; 22] = [
     "struct A<'a, T: 'a>(T, #[inert(trusted, trusted)] Self, #[inert] &'a T);",
     "enum A { B { #[scope_value(crate = b)] b: B }, C(Self) }",
     "union A { b: B }",
+    "async fn f(tx: &mut Tx, a: &A, b: &'static B, c: &[C], #[fingerprint(with = a::b::<C>)] tenant: C) {}",
+    "async fn f(#[fingerprint(body, with = , skip)] a: A, tx: Option<&mut Pool<Db>>, #[fingerprint(body)] b: B) {}",
+    "const async fn f(tx: &mut Pool<Db>, a: Self) -> Self { Self }",
+    "#[policy(scope = \"a, b.c(), endpoint\", header = \"\", key = \"\")] struct A<T = u8> { #[context] a: T, #[fingerprint(body)] r#b: Self }",
+    "#[policy] #[policy(scope)] #[policy = 1] struct A;",
 ];
 
 /// What rustc hands over is a list of token trees, so text that is none is no case.
@@ -75,7 +88,7 @@ fn an_attribute_is_expanded_whatever_is_written() {
 #[test]
 fn a_derive_is_expanded_whatever_is_written() {
     for item in ITEMS.iter().filter_map(|text| tokens(text)) {
-        for derive in [crate::inert::expand, crate::scope_value::expand] {
+        for derive in [crate::inert::expand, crate::scope_value::expand, crate::policy::expand] {
             let expansion = crate::derive::derive(item.clone(), derive);
             assert!(tokens(&expansion.to_string()).is_some());
         }

@@ -143,7 +143,11 @@ impl<DB: Store> Call<DB> {
             }
             return self.admit_without_key().await;
         }
-        let Some(key) = self.take_key()? else { return self.admit_without_key().await };
+        let Some(key) = self.take_key()? else {
+            // For those who count, before they require a key, how many clients send none.
+            tracing::debug!(route = self.seen.route, "a request without an idempotency key is not protected");
+            return self.admit_without_key().await;
+        };
         let engine = Arc::clone(&self.engine);
         let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let patience = Patience::begin(&engine, &self.rules);

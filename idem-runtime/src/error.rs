@@ -11,14 +11,15 @@ use crate::store::TableNameError;
 pub enum Error {
     /// The database refused or could not be reached. The source says why; try again once it is there.
     Store(sqlx::Error),
-    /// The table is missing, or not such that the guarantees hold. The text names the table and what to change.
+    /// The table is missing or not such that the guarantees hold, or a pool for look-ups is not read-only. The text
+    /// says what to change.
     Misconfigured(String),
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Store(_) => f.write_str("the database that holds the idempotency keys failed"),
+            Self::Store(_) => f.write_str("the database refused or could not be reached"),
             Self::Misconfigured(what) => f.write_str(what),
         }
     }

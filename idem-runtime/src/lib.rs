@@ -60,9 +60,22 @@
 //! | with a key that another request used | 422 |
 //! | without a key, or with one that is not valid | 400 |
 //!
-//! The manual of the attribute is at [`idempotent`]. A handler whose transaction begins below it, in a service, describes
-//! its operation by hand: see [`Operation`]. What a run knows of itself, keys for calls to other services, and work
-//! after COMMIT are in [`Execution`].
+//! The manual of the attribute is at [`idempotent`]: its options, the arguments of a handler, policies, surprises, and how
+//! to migrate an existing handler.
+//!
+//! # Beside the attribute
+//!
+//! | for | there is |
+//! |---|---|
+//! | what the handlers of an API have in common | a [policy](macro@Policy): options, a scope and extractors, in one type that any crate of a workspace may hold |
+//! | what a run tells its handler | [`&Execution`](Execution): the key, keys for calls to other services, work after COMMIT |
+//! | what a handler reads beside its transaction | state that is [`Inert`]: nothing is written through it; [`ReadOnly`] pools |
+//! | a transaction that begins below the handler | [`Operation`], the steps of the attribute by hand |
+//! | what is compared when a key comes again | [`Fingerprint`], for extractors of your own |
+//! | whom a key belongs to, and keys in the request's content | [`ScopeValue`], [`KeyValue`] |
+//! | one answer that is to end otherwise than its status says | [`KeepWrites`], [`Record`], [`DoNotRecord`]; [`Transient`] for an error type |
+//! | start-up, shutdown and operators | [`Idempotency`]: its builder, `migrate`, `check`, `drain`, `find`, `forget` |
+//! | unit tests | [`Idempotency::guard`] |
 //!
 //! # Features
 //!
@@ -115,6 +128,8 @@ mod held;
 #[cfg(feature = "axum")]
 mod in_process;
 #[cfg(feature = "axum")]
+mod lent;
+#[cfg(feature = "axum")]
 mod operation;
 #[cfg(feature = "axum")]
 mod options;
@@ -122,6 +137,7 @@ mod outcome;
 #[cfg(feature = "axum")]
 mod policy;
 mod problem;
+mod read_only;
 #[cfg(feature = "axum")]
 mod recording;
 mod replay;
@@ -137,10 +153,10 @@ mod waiting;
 #[path = "private.rs"]
 pub mod __private;
 
-pub use idem_macros::{Inert, ScopeValue, idempotent};
+pub use idem_macros::{Inert, Policy, ScopeValue, idempotent};
 
 #[cfg(feature = "axum")]
-pub use self::axum::{Guard, HasEngine};
+pub use self::axum::{Guard, HasEngine, Received};
 pub use self::builder::Builder;
 pub use self::error::{BuildError, Error};
 #[cfg(feature = "axum")]
@@ -156,6 +172,7 @@ pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};
 pub use self::problem::DEFAULT_PROBLEM_BASE;
+pub use self::read_only::ReadOnly;
 pub use self::replay::{
     IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS, StoredResponse,
 };

@@ -230,7 +230,7 @@ impl<DB: Store> Operation<DB> {
 }
 
 fn verdict<T, E: Transient>(value: &Result<T, E>) -> Verdict {
-    (&&&&&Look(value)).look()
+    (&&&&&Look(value)).look_at_answer()
 }
 
 impl<DB: Store> fmt::Debug for Operation<DB> {

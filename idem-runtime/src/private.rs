@@ -1,28 +1,23 @@
 //! What the expansions name, and nothing else. Not part of the stable interface.
 
-pub use std::boxed::Box;
-pub use std::future::Future;
-pub use std::marker::{Send, Sync};
-pub use std::ops::ControlFlow;
-pub use std::pin::Pin;
-pub use std::result::Result;
-
 pub use axum::response::Response;
 pub use http::request::Parts;
 
 pub use crate::admission::{Admitted, Call};
 pub use crate::axum::door::Door;
-pub use crate::axum::{FindEngine, FromExtension, FromState};
+pub use crate::axum::{FindEngine, FromExtension, FromState, Guard, Received};
 pub use crate::ending::Ended;
 pub use crate::engine::{Attempt, Commit, Lends, Outcome, Recorded, Reserved, Run, outcome};
 pub use crate::execute::{Execute, Stop, execute};
 pub use crate::fingerprint::{Fingerprint, Fingerprinter};
 pub use crate::held::Held;
+pub use crate::inert::Inert;
 pub use crate::key::{KeyFormat, Syntax};
+pub use crate::lent::{Lent, lend};
 pub use crate::options::{InProgress, Options};
 pub use crate::outcome::{RecordRule, Verdict};
 pub use crate::policy::sealed::Sealed;
-pub use crate::policy::{FromPolicyParts, Policy, extract};
+pub use crate::policy::{FromPolicyParts, NoPolicy, Policy, PolicyField, extract};
 pub use crate::scope::ScopeValue;
 pub use crate::store::{Isolation, Store};
 pub use crate::transient::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};

@@ -19,3 +19,4 @@ pub mod proxy;
 pub mod same;
 pub mod scripted;
 pub mod server;
+pub mod shape;

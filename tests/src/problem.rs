@@ -37,6 +37,20 @@ pub fn assert_problem(answer: &Answer, code: &str) {
     assert_is(answer, &body(code));
 }
 
+/// Asserts that `answer` is a library error with this status and code, whatever its text says.
+///
+/// # Panics
+/// If it is anything else.
+#[track_caller]
+pub fn assert_refusal(answer: &Answer, status: u16, code: &str) {
+    let body = String::from_utf8_lossy(&answer.body);
+    let members: JsonValue = serde_json::from_slice(&answer.body).unwrap_or_default();
+    assert_eq!((answer.status, members["code"].as_str()), (status, Some(code)), "body {body}");
+    assert_eq!(members["status"], status);
+    assert_eq!(answer.field("content-type"), Some("application/problem+json"));
+    assert_eq!(answer.field("idempotent-replayed"), None);
+}
+
 /// Asserts that `answer` refuses the key for this `reason`.
 ///
 /// # Panics

@@ -9,13 +9,14 @@ use axum::routing::post;
 use idem_examples::reference::{
     App, AppError, Database as _, NewOrder, Order, TenantId, Value, insert_order,
 };
-use idem_runtime::idempotent;
+use idem_runtime::{ReadOnly, SqlitePools, idempotent};
 use idem_tests::bench::{Bench, run};
 use idem_tests::database::Place as _;
 use idem_tests::http::r1;
 use idem_tests::problem::assert_problem;
 use idem_tests::same::{assert_ran, assert_replays};
-use sqlx::{Sqlite, SqliteConnection};
+use sqlx::sqlite::SqlitePoolOptions;
+use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
 use tokio::task::JoinSet;
 
 idem_tests::contract!(sqlx::Sqlite);
@@ -99,6 +100,66 @@ async fn a_handler_that_reads_first_never_meets_a_stale_snapshot() {
             assert_replays(&first, &again);
         }
         bench.assert_holds(60, 60).await;
+    })
+    .await;
+}
+
+/// Whether a statement through `lookups` fails.
+async fn refuses(lookups: &SqlitePool, sql: &str) -> bool {
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(lookups).await.is_err()
+}
+
+#[tokio::test]
+async fn no_statement_makes_a_read_only_pool_write() {
+    run(async |bench: &Bench<Sqlite>| {
+        let server = bench.start().await;
+        assert_ran(&server.send(&r1()).await, 201);
+        let url = bench.place.url();
+        let options = url.parse().expect("the URL can be read");
+        let own = SqlitePoolOptions::new().max_connections(1);
+        let own = ReadOnly::<SqlitePool>::connect(own, options).await.expect("the file is there");
+        let file = url.strip_prefix("sqlite://").expect("the URL of a file");
+
+        for lookups in [own, bench.place.lookups().await] {
+            for sql in [
+                "PRAGMA query_only = off; DELETE FROM orders".to_owned(),
+                "PRAGMA writable_schema = on; DELETE FROM orders".to_owned(),
+                "BEGIN IMMEDIATE; DELETE FROM orders; COMMIT".to_owned(),
+                format!("ATTACH '{file}' AS again; DELETE FROM again.orders"),
+                format!("ATTACH 'file:{file}?mode=rw' AS anew; DELETE FROM anew.orders"),
+                format!("ATTACH 'file:{file}-other?mode=rwc' AS other; CREATE TABLE other.others (id)"),
+            ] {
+                assert!(refuses(&lookups, &sql).await, "{sql}");
+            }
+        }
+
+        bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+/// With the last connection that writes, SQLite removes the files that readers share with it.
+#[tokio::test]
+async fn a_read_only_pool_opens_a_file_that_nobody_has_open() {
+    run(async |bench: &Bench<Sqlite>| {
+        let server = bench.start().await;
+        assert_ran(&server.send(&r1()).await, 201);
+        server.app.writer.close().await;
+        server.app.reader.close().await;
+        bench.place.pool().close().await;
+
+        let options = bench.place.url().parse().expect("the URL can be read");
+        let lookups = ReadOnly::<SqlitePool>::connect_lazy(SqlitePoolOptions::new(), options);
+        let count: i64 = sqlx::query_scalar("SELECT count(*) FROM orders")
+            .fetch_one(&*lookups)
+            .await
+            .expect("the file opens");
+
+        assert_eq!(count, 1);
+        lookups.close().await;
+        let pools = SqlitePools::connect(&bench.place.url()).await.expect("the file opens again");
+        let written = sqlx::query("DELETE FROM orders").execute(pools.writer()).await;
+        assert_eq!(written.expect("the file can be written").rows_affected(), 1);
     })
     .await;
 }

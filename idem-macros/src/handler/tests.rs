@@ -4,7 +4,7 @@ use quote::ToTokens;
 fn read(function: &str) -> (Handler, Vec<String>) {
     let mut mistakes = Mistakes::default();
     let function = crate::function::parse(function.parse().unwrap()).ok().unwrap();
-    let handler = model(function, &mut mistakes);
+    let handler = model(function, &Args::default(), &mut mistakes);
     (handler, mistakes.messages().into_iter().map(str::to_owned).collect())
 }
 
@@ -30,11 +30,16 @@ fn the_transaction_is_the_argument_by_mut_wherever_it_stands() {
 
 #[test]
 fn marks_decide_what_an_input_is() {
-    let (handler, mistakes) =
-        read("async fn f(#[fingerprint(skip)] a: A, #[context] b: B, #[allow(unused)] c: C, tx: &mut Tx) {}");
+    let (handler, mistakes) = read(
+        "async fn f(#[fingerprint(skip)] a: A, #[context] b: B, #[fingerprint(with = g)] w: W, e: &E, \
+              #[allow(unused)] c: C, #[fingerprint(body)] d: D, tx: &mut Tx) {}",
+    );
 
     assert!(mistakes.is_empty(), "{mistakes:?}");
-    assert_eq!(roles(&handler), [Role::Skipped, Role::Context, Role::Compared, Role::Transaction]);
+    assert_eq!(
+        roles(&handler),
+        [Role::Skipped, Role::Context, Role::With, Role::Lent, Role::Compared, Role::Body, Role::Transaction]
+    );
     let printed = handler.function.to_token_stream().to_string();
     assert!(
         printed.contains("allow") && !printed.contains("skip") && !printed.contains("context"),
@@ -56,15 +61,15 @@ fn arguments_keep_their_names_where_they_can() {
 fn each_mistake_of_a_signature_is_told_once() {
     for (function, mistake, expands) in [
         ("fn f(tx: &mut Tx) {}", "an `#[idempotent]` handler is an `async fn`", true),
-        ("fn f(tx: &mut Tx) -> impl Future {}", "an `#[idempotent]` handler is an `async fn`", false),
+        ("fn f(tx: &mut Tx) -> impl Future {}", "an `#[idempotent]` handler is an `async fn`", true),
         ("async fn f(self, tx: &mut Tx) {}", "an `#[idempotent]` handler has no `self`", false),
-        ("async unsafe fn f(tx: &mut Tx) {}", "a handler cannot be `unsafe`", false),
-        ("async extern \"C\" fn f(tx: &mut Tx) {}", "a handler cannot be `extern`", false),
+        ("async unsafe fn f(tx: &mut Tx) {}", "a handler cannot be `unsafe`", true),
+        ("async extern \"C\" fn f(tx: &mut Tx) {}", "a handler cannot be `extern`", true),
         ("async fn f(tx: &mut Tx) -> (u8, Sse<E>) {}", "an answer that is a stream cannot be stored", true),
         ("async fn f(a: A) {}", "an `#[idempotent]` handler must take the transaction it runs in", false),
         ("async fn f(tx: Transaction<'_, Db>) {}", "the transaction is lent to the handler, not given", true),
         ("async fn f(tx: &PgConnection) {}", "the transaction is lent by a shared reference", true),
-        ("async fn f(tx: &mut impl Conn) {}", "the transaction's type is not named", false),
+        ("async fn f(tx: &mut impl Conn) {}", "the transaction's type is not named", true),
         (
             "async fn f(tx: &'static mut Tx) {}",
             "the transaction is lent for the call, which is shorter than `'static`",
@@ -80,7 +85,60 @@ fn each_mistake_of_a_signature_is_told_once() {
             "a second argument is taken by `&mut`, which only the transaction is",
             true,
         ),
-        ("async fn f(tx: &mut Tx, a: &A) {}", "an extractor is taken by value", true),
+        (
+            "async fn f(tx: &mut Tx, a: &'static A) {}",
+            "what a run lends is lent for the call, which is shorter than `'static`",
+            true,
+        ),
+        ("async fn f(tx: &mut Tx, #[context] a: &A) {}", "what a run lends is no input of the request", true),
+        ("async fn f(tx: &mut Tx, a: &impl A) {}", "the type of an argument is not named", true),
+        (
+            "async fn f(tx: &mut Vec<u8>) {}",
+            "what a handler takes by `&mut` is the transaction, and this is none",
+            true,
+        ),
+        (
+            "async fn f(tx: &mut &mut Tx) {}",
+            "what a handler takes by `&mut` is the transaction, and this is none",
+            true,
+        ),
+        (
+            "async fn f(tx: &mut Tx) -> Result<&str, E> {}",
+            "an answer cannot be borrowed: it outlives the handler",
+            true,
+        ),
+        ("async fn f(tx: &mut Tx, a: impl A) {}", "the type of an argument is not named", true),
+        ("async fn f(tx: &mut Tx, a: Execution) {}", "the execution is lent to the handler, not given", true),
+        ("const async fn f(tx: &mut Tx) {}", "a handler cannot be `const`", true),
+        ("async fn f(tx: &mut sqlx::PgPool) {}", "a pool is not the transaction", true),
+        ("async fn f(tx: &mut PoolConnection<Db>) {}", "a pooled connection is not the transaction", true),
+        ("async fn f(tx: Option<&mut PgConnection>) {}", "a handler's transaction is always there", true),
+        (
+            "async fn f(tx: &mut Tx) -> Json<Self> {}",
+            "`Self` cannot be used in an `#[idempotent]` handler, which becomes a function inside another",
+            true,
+        ),
+        (
+            "async fn f(tx: &mut Tx) { Self::a().await; Self::b() }",
+            "`Self` cannot be used in an `#[idempotent]` handler, which becomes a function inside another",
+            true,
+        ),
+        (
+            "async fn f(tx: &mut Tx, #[fingerprint(body)] a: A, b: B) {}",
+            "only the last extractor reads the body",
+            true,
+        ),
+        (
+            "async fn f(tx: &mut Tx, #[fingerprint(skip, body)] a: A) {}",
+            "an argument is compared in one way",
+            true,
+        ),
+        ("async fn f(tx: &mut Tx, #[fingerprint(with)] a: A) {}", "`with` needs a value", true),
+        (
+            "async fn f(tx: &mut Tx, #[fingerprint(with = |a| a)] a: A) {}",
+            "the value of `with` is a path",
+            true,
+        ),
         (
             "async fn f(tx: &mut Tx, a: Request) {}",
             "`Request` is a stream, which cannot be compared with a retry's",
@@ -95,15 +153,26 @@ fn each_mistake_of_a_signature_is_told_once() {
             true,
         ),
         ("async fn f(tx: &mut Tx, #[fingerprint] a: A) {}", "`#[fingerprint]` says nothing here", true),
-        (
-            "async fn f(tx: &mut Tx, #[fingerprint(body)] a: A) {}",
-            "unknown option `body` of `#[fingerprint]`",
-            true,
-        ),
+        ("async fn f(tx: &mut Tx, #[fingerprint(bodies)] a: A) {}", "unknown option `bodies`", true),
     ] {
         let (handler, mistakes) = read(function);
         assert_eq!(mistakes, [mistake], "{function}");
         assert_eq!(handler.transaction.is_some(), expands, "{function}");
+    }
+}
+
+#[test]
+fn of_two_arguments_by_mut_the_transaction_is_the_one_that_is_called_like_it() {
+    let (handler, mistakes) = read("async fn f(log: &mut Log, tx: &mut PgConnection) {}");
+
+    assert_eq!(mistakes, ["a second argument is taken by `&mut`, which only the transaction is"]);
+    assert_eq!(roles(&handler), [Role::Unfit, Role::Transaction]);
+}
+
+#[test]
+fn a_literal_may_be_the_answer() {
+    for answer in ["&'static str", "(u8, &'static [u8])", "Json<&str>", "Box<dyn Fn(&str)>"] {
+        assert!(read(&format!("async fn f(tx: &mut Tx) -> {answer} {{}}")).1.is_empty(), "{answer}");
     }
 }
 
@@ -124,4 +193,11 @@ fn fifteen_extractors_are_the_most() {
 
     assert!(with(15).is_empty());
     assert_eq!(with(17), ["a handler takes at most 15 extractors beside the transaction"]);
+}
+
+#[test]
+fn an_item_in_the_body_may_have_a_self_of_its_own() {
+    let (_, mistakes) = read("async fn f(tx: &mut Tx) { struct A; impl A { fn a() -> Self { Self } } }");
+
+    assert!(mistakes.is_empty(), "{mistakes:?}");
 }

@@ -1,17 +1,22 @@
 use super::*;
 use crate::handler::model;
+use proc_macro2::Span;
 
 fn read(text: &str, handler: &str) -> (Vec<String>, Vec<String>) {
     let mut mistakes = Mistakes::default();
-    let handler = model(crate::function::parse(handler.parse().unwrap()).ok().unwrap(), &mut mistakes);
+    let handler = model(
+        crate::function::parse(handler.parse().unwrap()).ok().unwrap(),
+        &args::Args::default(),
+        &mut mistakes,
+    );
     let written = args::Scope::Text(LitStr::new(text, Span::call_site()));
 
-    let scope = resolve(&written, &handler, &mut mistakes);
+    let scope = resolve(&written, &Vocabulary::of_handler(&handler), Span::call_site(), &mut mistakes);
 
     let parts = scope.parts.iter().map(|part| match part {
         Part::Endpoint => "endpoint".to_owned(),
         Part::Global => "global".to_owned(),
-        Part::Value(value) => format!("{} = {} of {}", value.label, spelled(value), value.argument),
+        Part::Value(label, value) => format!("{label} = {} of {}", value.spelled(), value.source),
     });
     (parts.collect(), mistakes.messages().into_iter().map(str::to_owned).collect())
 }
@@ -48,7 +53,7 @@ fn a_label_is_the_last_name_unless_it_is_written() {
 fn a_part_that_is_wrong_is_dropped_and_the_others_stay() {
     for (text, parts, mistake) in [
         ("shopp,user", vec!["user = user of 0"], "no argument of this handler is named `shopp`"),
-        ("tx,endpoint", vec!["endpoint"], "`tx` is the transaction, which tells no caller from another"),
+        ("tx,endpoint", vec!["endpoint"], "`tx` is the transaction, which tells no request from another"),
         ("user,,endpoint", vec!["user = user of 0", "endpoint"], "a part of `scope` is empty"),
         ("user,user", vec!["user = user of 0"], "`user` is twice in `scope`"),
         ("user.id,shop.id", vec!["id = user.id of 0"], "two parts of `scope` have the label `id`"),
@@ -86,5 +91,30 @@ fn the_scope_does_not_depend_on_a_cfg() {
     let (parts, mistakes) = read("user", "async fn f(tx: &mut Tx, #[cfg(unix)] user: User) {}");
 
     assert!(parts.is_empty());
-    assert_eq!(mistakes, ["`user` is not always there, and the scope must not depend on a `cfg`"]);
+    assert_eq!(mistakes, ["`user` is not always there, and `scope` must not depend on a `cfg`"]);
+}
+
+#[test]
+fn what_is_lent_is_no_part_of_a_scope() {
+    let (parts, mistakes) = read("run", "async fn f(tx: &mut Tx, run: &Execution) {}");
+
+    assert!(parts.is_empty());
+    assert_eq!(mistakes, ["`run` is lent by the run, and is no part of the request"]);
+}
+
+#[test]
+fn a_missing_scope_is_helped_with_what_is_there() {
+    for (handler, help) in [
+        ("async fn f(tx: &mut Tx, body: Bytes, user_id: UserId) {}", "scope = \"user_id,endpoint\""),
+        ("async fn f(tx: &mut Tx, body: Bytes) {}", "scope = \"endpoint\""),
+    ] {
+        let mut mistakes = Mistakes::default();
+        let handler = model(
+            crate::function::parse(handler.parse().unwrap()).ok().unwrap(),
+            &args::Args::default(),
+            &mut mistakes,
+        );
+        resolve(&args::Scope::Missing, &Vocabulary::of_handler(&handler), Span::call_site(), &mut mistakes);
+        assert!(mistakes.into_tokens().to_string().contains(&help.escape_default().to_string()), "{help}");
+    }
 }

@@ -15,9 +15,10 @@ use super::extract::InertIn;
 /// one by one, or within `Cached`. Everything else may be skipped as it is: a wrapper of the application's own that holds
 /// a pool is not seen.
 ///
-/// Named by the expansion only, as `Door::of(&argument).skipped()`. For `State` and `Extension` that finds
+/// Named by the expansion only, as `Door::of(&argument).lets_through()`. For `State` and `Extension` that finds
 /// the inherent method with its bound, so that a missing `Inert` is one error on the argument; for any other
-/// type it finds, through `Deref`, the one that asks for nothing.
+/// type it finds, through `Deref`, the one that asks for nothing. No everyday name, since a trait that an application
+/// implements for every type would come before the latter.
 #[derive(Debug)]
 pub struct Door<'a, T>(PhantomData<&'a T>);
 
@@ -31,7 +32,7 @@ impl<'a, T> Door<'a, T> {
 // Written out one by one, because a macro would show itself in the error.
 impl<T> Door<'_, State<T>> {
     /// Asks for an inert argument.
-    pub fn skipped(&self)
+    pub fn lets_through(&self)
     where
         T: InertIn<State<T>>,
     {
@@ -40,7 +41,7 @@ impl<T> Door<'_, State<T>> {
 
 impl<T> Door<'_, Extension<T>> {
     /// Asks for an inert argument.
-    pub fn skipped(&self)
+    pub fn lets_through(&self)
     where
         T: InertIn<Extension<T>>,
     {
@@ -49,7 +50,7 @@ impl<T> Door<'_, Extension<T>> {
 
 impl<T> Door<'_, Option<Extension<T>>> {
     /// Asks for an inert argument.
-    pub fn skipped(&self)
+    pub fn lets_through(&self)
     where
         T: InertIn<Extension<T>>,
     {
@@ -58,7 +59,7 @@ impl<T> Door<'_, Option<Extension<T>>> {
 
 impl<T, E> Door<'_, Result<Extension<T>, E>> {
     /// Asks for an inert argument.
-    pub fn skipped(&self)
+    pub fn lets_through(&self)
     where
         T: InertIn<Extension<T>>,
     {
@@ -68,7 +69,7 @@ impl<T, E> Door<'_, Result<Extension<T>, E>> {
 #[cfg(feature = "axum-extra")]
 impl<T> Door<'_, axum_extra::extract::Cached<State<T>>> {
     /// Asks for an inert argument.
-    pub fn skipped(&self)
+    pub fn lets_through(&self)
     where
         T: InertIn<State<T>>,
     {
@@ -78,7 +79,7 @@ impl<T> Door<'_, axum_extra::extract::Cached<State<T>>> {
 #[cfg(feature = "axum-extra")]
 impl<T> Door<'_, axum_extra::extract::Cached<Extension<T>>> {
     /// Asks for an inert argument.
-    pub fn skipped(&self)
+    pub fn lets_through(&self)
     where
         T: InertIn<Extension<T>>,
     {
@@ -92,7 +93,7 @@ pub struct Unwatched;
 impl Unwatched {
     /// Asks for nothing.
     #[expect(clippy::unused_self, reason = "called as the methods that do ask are called")]
-    pub fn skipped(&self) {}
+    pub fn lets_through(&self) {}
 }
 
 impl<T> Deref for Door<'_, T> {
@@ -113,18 +114,18 @@ mod tests {
     /// the compile-fail fixtures.
     #[test]
     fn only_state_and_extensions_are_asked_for_inert() {
-        Door::of(&Anything).skipped();
-        Door::of(&Some(Anything)).skipped();
-        Door::of(&State(1_u8)).skipped();
-        Door::of(&Extension("t1")).skipped();
-        Door::of(&Some(Extension("t1"))).skipped();
-        Door::of(&Ok::<_, ()>(Extension("t1"))).skipped();
+        Door::of(&Anything).lets_through();
+        Door::of(&Some(Anything)).lets_through();
+        Door::of(&State(1_u8)).lets_through();
+        Door::of(&Extension("t1")).lets_through();
+        Door::of(&Some(Extension("t1"))).lets_through();
+        Door::of(&Ok::<_, ()>(Extension("t1"))).lets_through();
     }
 
     #[test]
     fn a_generic_argument_may_be_skipped() {
         fn skip<T>(argument: &T) {
-            Door::of(argument).skipped();
+            Door::of(argument).lets_through();
         }
 
         skip(&Anything);

@@ -1,6 +1,7 @@
 //! The guard: the first argument of every annotated handler.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequestParts, MatchedPath, OriginalUri};
@@ -21,10 +22,14 @@ use crate::store::Store;
 ///
 /// It stands in the signature of every annotated handler, and an application needs it only to call such a handler in a
 /// unit test: see [`Idempotency::guard`].
-pub struct Guard<DB: Store, P = NoPolicy> {
+///
+/// `Once` is never named. A type with a lifetime bound inside it is not among the bounds that rustc checks where they are
+/// written, so that `debug_handler`, which writes one and then uses it, reports a missing engine once.
+pub struct Guard<DB: Store, P = NoPolicy, Once = fn(&())> {
     engine: Idempotency<DB>,
     policy: P,
     seen: Seen,
+    once: PhantomData<Once>,
 }
 
 impl<DB: Store, P> Guard<DB, P> {
@@ -87,7 +92,7 @@ impl<DB: Store> Idempotency<DB> {
             route: Some("/".to_owned()),
             key: Ok(Some(key)),
         };
-        Guard { engine: self.clone(), policy, seen }
+        Guard { engine: self.clone(), policy, seen, once: PhantomData }
     }
 }
 
@@ -135,7 +140,6 @@ pub trait FindEngine<DB: Store, S> {
 #[derive(Debug)]
 pub struct FromState;
 
-#[diagnostic::do_not_recommend]
 impl<DB: Store, S: HasEngine<DB>> FindEngine<DB, S> for FromState {
     fn find(_: &Parts, state: &S) -> Option<Idempotency<DB>> {
         Some(state.engine())
@@ -186,7 +190,7 @@ where
             route: parts.extensions.get::<MatchedPath>().map(|route| route.as_str().to_owned()),
             key: IdempotencyKey::from_fields(fields, syntax),
         };
-        Ok(Self { engine, policy, seen })
+        Ok(Self { engine, policy, seen, once: PhantomData })
     }
 }
 

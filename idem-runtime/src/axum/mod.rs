@@ -5,5 +5,7 @@ pub(crate) mod door;
 mod extra;
 mod extract;
 mod guard;
+mod received;
 
 pub use self::guard::{FindEngine, FromExtension, FromState, Guard, HasEngine};
+pub use self::received::Received;

@@ -15,7 +15,7 @@ pub(crate) enum Error {
     TooDeep,
     /// A number that arrived as text and is not a JSON number, or whose exponent does not fit 64 bits.
     NotANumber,
-    /// A `RawValue` that is not JSON at this byte.
+    /// A `RawValue`, or a body as received, that is not JSON at this byte.
     NotJson {
         /// Offset of the offending byte, from 0.
         at: usize,

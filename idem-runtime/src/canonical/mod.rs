@@ -58,5 +58,13 @@ pub(crate) fn write<T: Serialize + ?Sized>(value: &T, sink: &mut dyn Sink) -> Re
     value.serialize(Serializer::new(sink))
 }
 
+/// Writes the canonical form of `text`, one JSON value as it was received, every number exact.
+///
+/// # Errors
+/// As [`write`], and [`Error::NotJson`].
+pub(crate) fn write_text(text: &str, sink: &mut dyn Sink) -> Result<(), Error> {
+    reader::write(text, Serializer::new(sink))
+}
+
 #[cfg(test)]
 mod tests;

@@ -188,6 +188,25 @@ impl Fingerprinter {
         self.additions.push((kind, Sha256::digest(content).into()));
     }
 
+    /// Adds a body as it was received: JSON as [`json`](Self::json) adds the value that it stands for, anything else
+    /// as `bytes`.
+    ///
+    /// Numbers count as they are written, of any size. JSON without a canonical form (two members of one name, a lone
+    /// surrogate, too many levels) is compared byte by byte: whoever reads it decides what it means, and no client may
+    /// cause an error of ours.
+    pub(crate) fn body(&mut self, content: &[u8], is_json: bool) {
+        if self.is_off {
+            return;
+        }
+        let mut canonical = Sha256::new();
+        match std::str::from_utf8(content) {
+            Ok(text) if is_json && canonical::write_text(text, &mut canonical).is_ok() => {
+                self.additions.push(("json", canonical.finalize().into()));
+            }
+            _ => self.bytes("bytes", content),
+        }
+    }
+
     /// The digest of the request and all that was added.
     ///
     /// SHA-256 over `"idfp1"`, f(method), one byte 1 and f(path) or one byte 0 alone, then f(kind) and

@@ -72,9 +72,44 @@ fn json_bodies_have_the_digests_on_file() {
         crate::canonical::write(&value, &mut canonical).unwrap();
         assert_eq!(String::from_utf8(canonical).unwrap(), text);
         assert_eq!(hex(orders(|into| into.json("json", &value))), digest, "{body}");
+        assert_eq!(hex(orders(|into| into.body(body.as_bytes(), true))), digest, "{body} as received");
         count += 1;
     }
     assert!(count >= 30, "only {count} lines were read");
+}
+
+#[test]
+fn a_received_body_is_bytes_where_it_is_not_json_or_has_no_canonical_form() {
+    let depth = "[".repeat(1000) + &"]".repeat(1000);
+    let bodies: [&[u8]; 7] =
+        [b"", b"{", b"\"\xff\"", br#"{"a":1,"a":2}"#, br#""\ud800""#, b"\xef\xbb\xbf{}", depth.as_bytes()];
+
+    for body in bodies {
+        let expected = orders(|into| into.bytes("bytes", body));
+
+        assert_eq!(orders(|into| into.body(body, true)), expected, "{body:?}");
+    }
+    assert_eq!(orders(|into| into.body(b"{ }", false)), orders(|into| into.bytes("bytes", b"{ }")));
+}
+
+/// `serde_json` hands over a double for each of these, unless the application has switched on
+/// `arbitrary_precision`.
+#[test]
+fn numbers_of_a_received_body_are_exact() {
+    let body = |text: &str| orders(|into| into.body(text.as_bytes(), true));
+
+    assert_ne!(body("100000000000000000000000"), body("100000000000000000000001"));
+    assert_ne!(body("0.1"), body("0.10000000000000000000000001"));
+    assert_eq!(body("1e400"), body("10.0e399"));
+}
+
+#[test]
+fn a_received_body_that_is_not_compared_adds_nothing() {
+    let mut into = Fingerprinter::off();
+    into.body(b"{}", true);
+    into.body(b"{", true);
+
+    assert!(into.finish().unwrap().is_off());
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! A look at a handler's value that asks nothing of its type: the most telling trait it has is used.
 //!
 //! One method name, five traits, each implemented for one reference less than the one before. A call of
-//! `look` on `&&&&&Look(&value)` takes the first that fits, because method look-up tries the receiver as
+//! `look_at_answer` on `&&&&&Look(&value)` takes the first that fits, because method look-up tries the receiver as
 //! written before it takes a reference away. So a type without any of these traits compiles too, and no error
-//! speaks of them.
+//! speaks of them. The name is a long one, because a trait that an application implements for every type would come
+//! first with a method of the same name.
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,59 +19,59 @@ pub struct Look<'a, T>(pub &'a T);
 /// First: a `Result` whose error implements [`Transient`].
 pub trait AtTransient {
     /// What the value shows.
-    fn look(&self) -> Verdict;
+    fn look_at_answer(&self) -> Verdict;
 }
 
 /// Second: a `Result` whose error is a [`std::error::Error`].
 pub trait AtError {
     /// What the value shows.
-    fn look(&self) -> Verdict;
+    fn look_at_answer(&self) -> Verdict;
 }
 
 /// Third: a `Result` whose error lends one, as `anyhow::Error` and boxed errors do.
 pub trait AtAnyhow {
     /// What the value shows.
-    fn look(&self) -> Verdict;
+    fn look_at_answer(&self) -> Verdict;
 }
 
 /// Fourth: any other `Result`.
 pub trait AtResult {
     /// What the value shows.
-    fn look(&self) -> Verdict;
+    fn look_at_answer(&self) -> Verdict;
 }
 
 /// Last: anything.
 pub trait AtAny {
     /// What the value shows.
-    fn look(&self) -> Verdict;
+    fn look_at_answer(&self) -> Verdict;
 }
 
 impl<T, E: Transient> AtTransient for &&&&Look<'_, Result<T, E>> {
-    fn look(&self) -> Verdict {
+    fn look_at_answer(&self) -> Verdict {
         verdict(self.0, Transient::is_transient)
     }
 }
 
 impl<T, E: Error + 'static> AtError for &&&Look<'_, Result<T, E>> {
-    fn look(&self) -> Verdict {
+    fn look_at_answer(&self) -> Verdict {
         verdict(self.0, |error| is_transient(error))
     }
 }
 
 impl<T, E: AsRef<dyn Error + Send + Sync>> AtAnyhow for &&Look<'_, Result<T, E>> {
-    fn look(&self) -> Verdict {
+    fn look_at_answer(&self) -> Verdict {
         verdict(self.0, |error| is_transient(error.as_ref()))
     }
 }
 
 impl<T, E> AtResult for &Look<'_, Result<T, E>> {
-    fn look(&self) -> Verdict {
+    fn look_at_answer(&self) -> Verdict {
         if self.0.is_ok() { Verdict::Ok } else { Verdict::Unknown }
     }
 }
 
 impl<R> AtAny for Look<'_, R> {
-    fn look(&self) -> Verdict {
+    fn look_at_answer(&self) -> Verdict {
         Verdict::Plain
     }
 }
@@ -100,7 +101,7 @@ mod tests {
     macro_rules! look {
         ($value:expr) => {{
             let value = $value;
-            (&&&&&Look(&value)).look()
+            (&&&&&Look(&value)).look_at_answer()
         }};
     }
 

@@ -14,15 +14,21 @@ pub mod concurrency;
 pub mod detached;
 pub mod downstream;
 pub mod ended;
+pub mod endpoint;
 pub mod error;
 pub mod expiry;
 pub mod extractor;
+pub mod fingerprint;
 pub mod header;
 pub mod limit;
+pub mod lookup;
 pub mod method;
 pub mod mismatch;
 pub mod operator;
+pub mod option;
 pub mod outcome;
+pub mod policy;
+pub mod received;
 pub mod replay;
 pub mod scope;
 pub mod setting;
@@ -128,6 +134,10 @@ macro_rules! contract {
                 a_handler_that_rolls_back_and_writes_on_runs_once
                 the_pool_works_after_a_leaked_savepoint
             }
+            endpoint {
+                a_named_endpoint_may_move_to_another_path
+                the_parameters_of_a_named_endpoint_are_compared
+            }
             error {
                 a_refusal_is_a_problem_document
                 the_type_of_each_refusal_is_its_own
@@ -157,6 +167,11 @@ macro_rules! contract {
                 a_body_that_axum_refuses_leaves_the_key_unused
                 a_body_over_the_limit_leaves_the_key_unused
                 a_body_that_axum_refuses_is_refused_on_a_completed_key_too
+            }
+            fingerprint {
+                a_header_that_is_an_input_is_compared
+                another_body_is_the_same_request_where_nothing_is_compared
+                a_comparison_can_be_switched_on_and_off_between_builds
             }
             header {
                 a_quoted_key_is_accepted
@@ -192,6 +207,11 @@ macro_rules! contract {
                 the_longest_times_that_may_be_set_work
                 a_request_that_still_waits_when_a_drain_is_over_has_not_begun
             }
+            lookup {
+                a_look_up_beside_the_transaction_sees_what_is_committed
+                a_write_beside_the_transaction_is_refused
+                a_read_only_pool_refuses_whatever_writes
+            }
             method {
                 a_get_ignores_the_key
                 safe_methods_run_each_time_with_or_without_a_key
@@ -224,6 +244,12 @@ macro_rules! contract {
                 the_table_can_be_created_by_several_processes_at_once
                 a_check_says_that_the_table_is_missing
             }
+            option {
+                the_key_may_be_a_part_of_the_request
+                a_key_that_is_not_required_may_be_missing_but_not_malformed
+                a_stream_may_be_compared_as_received
+                a_handler_can_be_called_by_another_in_its_transaction
+            }
             outcome {
                 an_err_rolls_the_writes_back_and_is_stored
                 record_success_runs_again_after_a_failure
@@ -240,6 +266,24 @@ macro_rules! contract {
                 a_success_that_must_not_be_recorded_is_rolled_back
                 a_body_of_unknown_length_is_rolled_back
                 keep_writes_cannot_save_a_transaction_whose_statement_failed
+            }
+            policy {
+                strict_syntax_is_a_policys_to_ask_for
+                a_key_of_another_format_is_refused
+                a_policy_may_read_the_key_from_another_field
+                the_status_of_a_mismatch_is_a_policys_to_choose
+                a_policy_may_bound_the_answers_it_stores
+                users_whom_a_policy_names_do_not_meet
+                the_rejection_of_a_policys_extractor_is_the_answer
+                a_handler_overrides_its_policy
+                an_application_without_state_keeps_the_engine_in_an_extension
+                a_policys_field_outside_the_scope_is_compared
+            }
+            received {
+                received_json_is_compared_as_any_json
+                a_received_body_of_another_media_type_is_compared_as_bytes
+                a_received_body_that_is_refused_leaves_the_key_unused
+                a_received_body_may_hold_the_key
             }
             replay {
                 a_retry_replays_the_first_answer
@@ -260,6 +304,7 @@ macro_rules! contract {
             }
             scope {
                 tenants_do_not_meet
+                users_of_one_tenant_do_not_meet
                 endpoints_do_not_meet
                 without_the_endpoint_a_key_is_one_for_all
                 without_the_endpoint_the_method_is_still_compared

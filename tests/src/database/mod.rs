@@ -7,7 +7,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 
 use idem_examples::reference::Database;
-use idem_runtime::Builder;
+use idem_runtime::{Builder, ReadOnly};
 use sqlx::Pool;
 
 pub use postgres::PgPlace;
@@ -44,6 +44,9 @@ pub trait Place: Clone + Send + Sync + Sized + 'static {
         connections: u32,
         via: Option<SocketAddr>,
     ) -> impl Future<Output = Connected<Self::Database>> + Send;
+
+    /// A pool for look-ups, as an application makes it.
+    fn lookups(&self) -> impl Future<Output = ReadOnly<Pool<Self::Database>>> + Send;
 
     /// The test's own connections.
     fn pool(&self) -> &Pool<Self::Database>;

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use idem_runtime::Idempotency;
+use idem_runtime::{Idempotency, ReadOnly};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, PgPool, Postgres, Row as _};
 
@@ -153,6 +153,12 @@ impl PgPlace {
         .await
     }
 
+    /// The options that a session of the application connects with.
+    #[must_use]
+    pub fn options(&self) -> PgConnectOptions {
+        self.options.clone()
+    }
+
     fn options_via(&self, via: Option<SocketAddr>) -> PgConnectOptions {
         match via {
             Some(proxy) => self.options.clone().host(&proxy.ip().to_string()).port(proxy.port()),
@@ -193,6 +199,11 @@ impl Place for PgPlace {
             .connect_lazy_with(self.options_via(via));
         let builder = Idempotency::builder(pool.clone()).table(self.key_table());
         Connected { builder, writer: pool.clone(), reader: pool }
+    }
+
+    async fn lookups(&self) -> ReadOnly<PgPool> {
+        let pool = PgPoolOptions::new().max_connections(2);
+        ReadOnly::<PgPool>::connect(pool, self.options()).await.expect("the server accepts connections")
     }
 
     fn pool(&self) -> &PgPool {

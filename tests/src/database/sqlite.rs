@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{env, fs, io, process};
 
-use idem_runtime::{Idempotency, SqlitePools};
+use idem_runtime::{Idempotency, ReadOnly, SqlitePools};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
@@ -35,6 +35,11 @@ impl SqlitePlace {
     #[must_use]
     pub fn url(&self) -> String {
         format!("sqlite://{}", self.file().display())
+    }
+
+    /// The pools of one process.
+    async fn pools(&self) -> SqlitePools {
+        SqlitePools::connect(&format!("{}?mode=rwc", self.url())).await.expect("a new file opens")
     }
 
     fn file(&self) -> PathBuf {
@@ -79,10 +84,13 @@ impl Place for SqlitePlace {
     /// As one more process would: with a writer and readers of its own. `connections` is PostgreSQL's.
     async fn connect(&self, _connections: u32, via: Option<SocketAddr>) -> Connected<Sqlite> {
         assert_eq!(via, None, "there is no proxy to a file");
-        let pools =
-            SqlitePools::connect(&format!("{}?mode=rwc", self.url())).await.expect("a new file opens");
+        let pools = self.pools().await;
         let (writer, reader) = (pools.writer().clone(), pools.reader().clone());
         Connected { builder: Idempotency::builder(pools), writer, reader }
+    }
+
+    async fn lookups(&self) -> ReadOnly<SqlitePool> {
+        self.pools().await.read_only()
     }
 
     fn pool(&self) -> &SqlitePool {

@@ -153,7 +153,7 @@ where
     message = "`{Argument}` is not allowed in an `#[idempotent]` handler",
     label = "this argument can reach the database outside the handler's transaction",
     note = "what is written through it is neither rolled back nor replayed",
-    note = "use the handler's transaction for every write; a context argument that writes nothing is marked `#[context]`, and `#[derive(idem_runtime::Inert)]` on a type of your own makes it known for good"
+    note = "use the handler's transaction for every write, or `ReadOnly<PgPool>` for look-ups; a context argument that writes nothing is marked `#[context]`, and `#[derive(idem_runtime::Inert)]` on a type of your own makes it known for good"
 )]
 pub trait InertIn<Argument> {}
 

@@ -10,6 +10,8 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
+use crate::read_only::ReadOnly;
+
 /// How long another process may hold the file before a statement gives up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -80,10 +82,8 @@ impl SqlitePools {
             })
             .connect_with(options.clone())
             .await?;
-        let reader = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .connect_with(options.pragma("query_only", "on"))
-            .await?;
+        let reader =
+            SqlitePoolOptions::new().max_connections(READERS).connect_with(options.read_only(true)).await?;
         Ok(Self { writer, reader, commits })
     }
 
@@ -93,10 +93,16 @@ impl SqlitePools {
         &self.writer
     }
 
-    /// Connections that only read (`PRAGMA query_only`): a write through one fails.
+    /// Connections that have the file open read-only: a write through one fails.
     #[must_use]
     pub fn reader(&self) -> &SqlitePool {
         &self.reader
+    }
+
+    /// The [`reader`](Self::reader), for look-ups in an `#[idempotent]` handler.
+    #[must_use]
+    pub fn read_only(&self) -> ReadOnly<SqlitePool> {
+        ReadOnly::opened(self.reader.clone())
     }
 
     /// Refuses every COMMIT of the writer for as long as the lock lives.

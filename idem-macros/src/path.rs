@@ -1,8 +1,10 @@
-//! The text of `scope`, read without knowing the handler.
+//! The text of `scope` and `key`, read without knowing what has the names.
 //!
 //! ```text
 //! scope = part { "," part }
-//! part  = [ label "=" ] name { "." ( name [ "()" ] | index ) }
+//! part  = [ label "=" ] path
+//! key   = path
+//! path  = name { "." ( name [ "()" ] | index ) }
 //! ```
 
 use proc_macro2::{Ident, Span};
@@ -11,15 +13,19 @@ use syn::parse::Parser;
 
 /// A part as written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Written {
-    /// The part's own text.
-    pub(super) text: String,
+pub(crate) struct Part {
     /// The label, if one is written.
-    pub(super) label: Option<String>,
-    /// The first name of the path.
-    pub(super) head: String,
+    pub(crate) label: Option<String>,
+    pub(crate) path: Path,
+}
+
+/// A path as written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// The first name.
+    pub(crate) head: String,
     /// What is asked of it.
-    pub(super) steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// One step from a value to a part of it.
@@ -35,7 +41,7 @@ pub(crate) enum Step {
 
 /// What is wrong with a part.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum PartError {
+pub(crate) enum PartError {
     /// Nothing between two commas, or after the last.
     Empty,
     /// A call with arguments.
@@ -45,7 +51,7 @@ pub(super) enum PartError {
 }
 
 /// The parts in order, each read or with what is wrong with it; every token gets `span`.
-pub(super) fn parts(text: &str, span: Span) -> Vec<Result<Written, (String, PartError)>> {
+pub(crate) fn parts(text: &str, span: Span) -> Vec<Result<Part, (String, PartError)>> {
     split(text).into_iter().map(|part| read(part, span).map_err(|error| (part.to_owned(), error))).collect()
 }
 
@@ -64,14 +70,26 @@ fn split(text: &str) -> Vec<&str> {
     .collect()
 }
 
-fn read(text: &str, span: Span) -> Result<Written, PartError> {
+fn read(text: &str, span: Span) -> Result<Part, PartError> {
     if text.is_empty() {
         return Err(PartError::Empty);
     }
     let (label, path) = match text.split_once('=') {
-        Some((label, path)) => (Some(name(label)?), path),
+        Some((label, path)) if !path.trim().is_empty() => (Some(name(label)?), path),
+        Some(_) => return Err(PartError::Unreadable),
         None => (None, text),
     };
+    Ok(Part { label, path: one(path, span)? })
+}
+
+/// Reads one path; every token gets `span`.
+///
+/// # Errors
+/// See [`PartError`].
+pub(crate) fn one(path: &str, span: Span) -> Result<Path, PartError> {
+    if path.trim().is_empty() {
+        return Err(PartError::Empty);
+    }
     // A dot in the arguments of a call is no step.
     if let (Some(open), Some(close)) = (path.find('('), path.rfind(')'))
         && path
@@ -83,7 +101,34 @@ fn read(text: &str, span: Span) -> Result<Written, PartError> {
     let mut segments = path.split('.');
     let head = name(segments.next().unwrap_or_default())?;
     let steps = segments.map(|segment| step(segment.trim(), span)).collect::<Result<_, _>>()?;
-    Ok(Written { text: text.to_owned(), label, head, steps })
+    Ok(Path { head, steps })
+}
+
+impl Path {
+    /// The label of a path without one.
+    pub(crate) fn last_name(&self) -> String {
+        let named = self.steps.iter().rev().find_map(|step| match step {
+            Step::Field(name) | Step::Call(name) => Some(name.unraw().to_string()),
+            Step::Index(_) => None,
+        });
+        named.unwrap_or_else(|| self.head.clone())
+    }
+
+    /// The path as the author would write it.
+    pub(crate) fn spelled(&self) -> String {
+        spelled(&self.head, &self.steps)
+    }
+}
+
+/// A path as its author would write it.
+pub(crate) fn spelled(head: &str, steps: &[Step]) -> String {
+    let head = head.trim_start_matches("r#").to_owned();
+    let steps = steps.iter().map(|step| match step {
+        Step::Field(name) => format!(".{}", name.unraw()),
+        Step::Index(index) => format!(".{index}"),
+        Step::Call(name) => format!(".{}()", name.unraw()),
+    });
+    std::iter::once(head).chain(steps).collect()
 }
 
 fn step(segment: &str, span: Span) -> Result<Step, PartError> {
@@ -108,7 +153,7 @@ fn name(text: &str) -> Result<String, PartError> {
 }
 
 /// The identifier of a name; raw if the name is a keyword.
-pub(super) fn ident(name: &str, span: Span) -> Result<Ident, PartError> {
+pub(crate) fn ident(name: &str, span: Span) -> Result<Ident, PartError> {
     if syn::parse_str::<Ident>(name).is_ok() {
         return Ok(Ident::new(name, span));
     }
@@ -122,7 +167,7 @@ pub(super) fn ident(name: &str, span: Span) -> Result<Ident, PartError> {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> Result<Written, PartError> {
+    fn one_part(text: &str) -> Result<Part, PartError> {
         let mut parts = parts(text, Span::call_site());
         assert_eq!(parts.len(), 1, "{text}");
         parts.remove(0).map_err(|(_, error)| error)
@@ -149,9 +194,9 @@ mod tests {
             ("r#type.r#match", None, "type", vec![field("match")]),
             ("type.match", None, "type", vec![field("match")]),
         ] {
-            let written = one(text).unwrap();
-            assert_eq!((written.label.as_deref(), written.head.as_str()), (label, head), "{text}");
-            assert_eq!(written.steps, steps, "{text}");
+            let Part { label: written, path } = one_part(text).unwrap();
+            assert_eq!((written.as_deref(), path.head.as_str()), (label, head), "{text}");
+            assert_eq!(path.steps, steps, "{text}");
         }
     }
 
@@ -159,7 +204,7 @@ mod tests {
     fn parts_are_separated_by_commas() {
         let heads: Vec<String> = parts("tenant, user.id ,endpoint", Span::call_site())
             .into_iter()
-            .map(|part| part.unwrap().head)
+            .map(|part| part.unwrap().path.head)
             .collect();
 
         assert_eq!(heads, ["tenant", "user", "endpoint"]);
@@ -168,7 +213,7 @@ mod tests {
     #[test]
     fn a_missing_part_is_empty() {
         for text in ["", "  "] {
-            assert_eq!(one(text), Err(PartError::Empty));
+            assert_eq!(one_part(text), Err(PartError::Empty));
         }
         assert_eq!(parts("a,,b", Span::call_site())[1], Err((String::new(), PartError::Empty)));
         assert_eq!(parts("a,", Span::call_site())[1], Err((String::new(), PartError::Empty)));
@@ -178,7 +223,7 @@ mod tests {
     fn a_call_with_arguments_is_one_mistake() {
         for text in ["claims.get(tenant)", "claims.get(1, 2)", "claims.get(user.id)", "t = claims.get(\"a\")"]
         {
-            assert_eq!(one(text), Err(PartError::Arguments), "{text}");
+            assert_eq!(one_part(text), Err(PartError::Arguments), "{text}");
         }
     }
 
@@ -211,7 +256,7 @@ mod tests {
             "user.r#self",
             "tenant.é è",
         ] {
-            assert_eq!(one(text), Err(PartError::Unreadable), "{text}");
+            assert_eq!(one_part(text), Err(PartError::Unreadable), "{text}");
         }
     }
 }
