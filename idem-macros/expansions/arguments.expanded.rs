@@ -26,7 +26,10 @@ async fn create(
     ) {
         body()
     }
-    let (mut call, _) = guard.call(const { ::idem_runtime::__private::Options::NONE });
+    let (mut call, _) = ::idem_runtime::__private::begin::<
+        _,
+        ::idem_runtime::__private::NoPolicy,
+    >(guard, const { ::idem_runtime::__private::Options::NONE });
     {
         let call = &mut call;
         {

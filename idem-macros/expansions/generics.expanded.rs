@@ -27,11 +27,16 @@ where
     {
         body()
     }
-    let (mut call, _) = guard
-        .call(const {
+    let (mut call, _) = ::idem_runtime::__private::begin::<
+        _,
+        ::idem_runtime::__private::NoPolicy,
+    >(
+        guard,
+        const {
             ::idem_runtime::__private::Options::NONE
                 .record(::idem_runtime::__private::RecordRule::Success)
-        });
+        },
+    );
     {
         let call = &mut call;
         {

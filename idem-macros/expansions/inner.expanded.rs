@@ -8,7 +8,10 @@ pub async fn create<T: ::core::marker::Send + 'static + Deserialize>(
     tenant: Self,
     req: Json<T>,
 ) -> ::idem_runtime::__private::Response {
-    let (mut call, _) = guard.call(const { ::idem_runtime::__private::Options::NONE });
+    let (mut call, _) = ::idem_runtime::__private::begin::<
+        _,
+        ::idem_runtime::__private::NoPolicy,
+    >(guard, const { ::idem_runtime::__private::Options::NONE });
     {
         let call = &mut call;
         {

@@ -16,8 +16,12 @@ async fn create(
     ) -> Result<Json<Order>, AppError> {
         body()
     }
-    let (mut call, policy) = guard
-        .call(const {
+    let (mut call, policy) = ::idem_runtime::__private::begin::<
+        _,
+        api::Shared<Tenant>,
+    >(
+        guard,
+        const {
             ::idem_runtime::__private::Options::NONE
                 .in_progress(::idem_runtime::__private::InProgress::Wait {
                     limit_ms: 10000u32,
@@ -25,7 +29,8 @@ async fn create(
                 })
                 .endpoint("orders.create")
                 .required(false)
-        });
+        },
+    );
     {
         let call = &mut call;
         {

@@ -41,8 +41,10 @@ async fn create(
     ) -> Result<Sse<Events>, AppError> {
         body()
     }
-    let (mut call, policy) = guard
-        .call(const { ::idem_runtime::__private::Options::NONE });
+    let (mut call, policy) = ::idem_runtime::__private::begin::<
+        _,
+        ::idem_runtime::__private::NoPolicy,
+    >(guard, const { ::idem_runtime::__private::Options::NONE });
     {
         let call = &mut call;
         call.endpoint();

@@ -21,12 +21,17 @@ async fn create(
     ) -> impl IntoResponse {
         body()
     }
-    let (mut call, _) = guard
-        .call(const {
+    let (mut call, _) = crate::vendored::idem_runtime::__private::begin::<
+        _,
+        crate::vendored::idem_runtime::__private::NoPolicy,
+    >(
+        guard,
+        const {
             crate::vendored::idem_runtime::__private::Options::NONE
                 .record(crate::vendored::idem_runtime::__private::RecordRule::All)
                 .ttl(3600u64)
-        });
+        },
+    );
     {
         let call = &mut call;
         {

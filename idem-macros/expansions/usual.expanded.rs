@@ -16,8 +16,10 @@ pub async fn create(
         let order = insert_order(&mut *tx, &tenant, &req).await?;
         Ok((StatusCode::CREATED, Json(order)))
     }
-    let (mut call, _) = guard
-        .call(const { ::idem_runtime::__private::Options::NONE.ttl(172800u64) });
+    let (mut call, _) = ::idem_runtime::__private::begin::<
+        _,
+        ::idem_runtime::__private::NoPolicy,
+    >(guard, const { ::idem_runtime::__private::Options::NONE.ttl(172800u64) });
     {
         let call = &mut call;
         {

@@ -191,7 +191,7 @@ impl Reader {
             "scope" => {
                 self.scope_at = Some(key.span);
                 args.scope = Scope::Unreadable;
-                args.scope = Scope::Text(key.string(input, "tenant,endpoint")?);
+                args.scope = Scope::Text(key.string(input, "endpoint")?);
                 None
             }
             "ttl" => {

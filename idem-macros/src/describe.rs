@@ -4,7 +4,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{ExprPath, Index, Type};
+use syn::{ExprPath, Index, Type, TypeTuple};
 
 use crate::argument::Role;
 use crate::errors::ends;
@@ -59,6 +59,20 @@ pub(crate) fn fingerprint(
         }
         Role::Context | Role::Transaction | Role::Lent | Role::Unfit => None,
     }
+}
+
+/// What is asked of each element of a tuple of extractors; the caret is on the element.
+pub(crate) fn elements(tuple: &TypeTuple, value: &TokenStream, runtime: &Runtime) -> TokenStream {
+    let statements = tuple.elems.iter().zip(0..).map(|(ty, index)| {
+        let at = site(ends(ty).0);
+        let index = Index { index, span: at };
+        let element = quote_spanned!(at=> #value.#index);
+        match known::peeled(ty) {
+            Type::Tuple(tuple) => Some(elements(tuple, &element, runtime)),
+            _ => fingerprint(Role::Compared, None, &element, ty, runtime),
+        }
+    });
+    quote!(#(#statements)*)
 }
 
 /// What is still asked of a value that is not compared as its type says: of each element, where it is a tuple of

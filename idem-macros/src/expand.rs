@@ -183,10 +183,8 @@ impl Lowering<'_> {
             ["guard", "call", "policy", "run", "held", "response"].map(local);
         let kept = if self.lends() { quote!(#policy) } else { quote!(_) };
         let options = setting::options(&self.checked.args.settings, self.runtime());
-        let options = quote!((const { #options }));
         // A type that is no policy is shown where it is named.
-        let at = self.checked.args.policy.as_ref().map_or_else(Span::mixed_site, |policy| ends(policy).0);
-        let begin = Ident::new("call", at);
+        let named = self.policy(Span::call_site());
         let describe = self.describe();
         let work = self.work();
         // "not Send" is said of the function.
@@ -200,7 +198,7 @@ impl Lowering<'_> {
         });
 
         quote! {
-            let (mut #call, #kept) = #guard.#begin #options;
+            let (mut #call, #kept) = #p::begin::<_, #named>(#guard, const { #options });
             #describe
             let (mut #run, mut #held) = match #call.admit().await {
                 #p::Admitted::Run(#run, #held) => (#run, #held),
@@ -279,8 +277,12 @@ impl Lowering<'_> {
     /// In place of a run where there is no database: the handler is type-checked, and the route has nothing to add.
     fn without_run(&self) -> TokenStream {
         let handler = (!self.checked.handler.is_open).then(|| self.handler()).into_iter();
+        // Or else they would be reported as unused.
+        let inputs =
+            self.inputs().map(|Argument { conditions, name, .. }| quote!(#(#conditions)* let _ = #name;));
         quote! {
             #(let _ = #handler;)*
+            #(#inputs)*
             ::core::option::Option::unwrap(::core::option::Option::None)
         }
     }
@@ -293,7 +295,12 @@ impl Lowering<'_> {
                 return None;
             }
             let value = name.to_token_stream();
-            let statements = describe::fingerprint(*role, with.as_ref(), &value, ty, self.runtime())?;
+            let statements = match known::peeled(ty) {
+                Type::Tuple(tuple) if *role == Role::Compared => {
+                    describe::elements(tuple, &value, self.runtime())
+                }
+                _ => describe::fingerprint(*role, with.as_ref(), &value, ty, self.runtime())?,
+            };
             Some(quote!(#(#conditions)* { #statements }))
         });
         let call = local("call");

@@ -34,10 +34,10 @@ pub(crate) fn parse(item: TokenStream) -> Result<Function, (Mistake, TokenStream
             TokenStream::new(),
         ));
     }
-    function(item.clone()).map_err(|mistake| (mistake, item))
+    function(&item).map_err(|mistake| (mistake, item))
 }
 
-fn function(item: TokenStream) -> Result<Function, Mistake> {
+fn function(item: &TokenStream) -> Result<Function, Mistake> {
     let keyword = syn::parse2::<Keyword>(item.clone());
     syn::parse2(item.clone()).map_err(|error| match keyword {
         Ok(Keyword(Some(keyword))) => {
@@ -55,7 +55,7 @@ fn function(item: TokenStream) -> Result<Function, Mistake> {
                 .into_iter()
                 .any(|token| matches!(token, TokenTree::Ident(word) if word == "fn")) =>
         {
-            Mistake::on(&item, "`#[idempotent]` is for async functions").help(ON_A_HANDLER)
+            Mistake::on(item, "`#[idempotent]` is for async functions").help(ON_A_HANDLER)
         }
         _ => error.into(),
     })

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use quote::{ToTokens, format_ident};
 use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
@@ -19,6 +19,9 @@ use crate::lifetimes::{Lifetimes, to_static};
 use crate::marks::Marks;
 use crate::pattern;
 use crate::runtime::site;
+
+/// The second attribute would find the function that the first has made, which takes no transaction.
+pub(crate) const AGAIN: &str = "this handler is `#[idempotent]` already";
 
 /// axum takes sixteen arguments; the guard stands in the transaction's place.
 const MAX_EXTRACTORS: usize = 15;
@@ -106,12 +109,14 @@ pub(crate) fn model(mut function: Function, args: &Args, mistakes: &mut Mistakes
 fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
     let mut can_run = true;
     if sig.asyncness.is_none() {
+        // Made async, it would answer with a future.
+        let answers_future = matches!(&sig.output, ReturnType::Type(_, ty) if known::has_impl(ty));
+        can_run &= !answers_future;
+        let and = if answers_future { ", and answer with what the future gives" } else { "" };
         mistakes.add(
             Mistake::on(sig.fn_token, "an `#[idempotent]` handler is an `async fn`")
-                .help(format!("write `async fn {}`", sig.ident)),
+                .help(format!("write `async fn {}`{and}", sig.ident)),
         );
-        // Made async, it would answer with a future.
-        can_run &= !matches!(&sig.output, ReturnType::Type(_, ty) if known::has_impl(ty));
     }
     if let Some(receiver) = sig.receiver() {
         mistakes.add(
@@ -127,7 +132,10 @@ fn check_signature(sig: &Signature, mistakes: &mut Mistakes) -> bool {
         can_run = false;
     }
     if let Some(abi) = &sig.abi {
-        mistakes.add(Mistake::on(abi, "a handler cannot be `extern`").help("remove it"));
+        mistakes.add(
+            Mistake::on(abi, "a handler cannot be `extern`")
+                .help(format!("remove `{}`", abi.to_token_stream())),
+        );
         can_run = false;
     }
     if let Some(stream) = known::streaming_answer(&sig.output) {
@@ -158,16 +166,18 @@ fn find_transaction(
     arguments: &[(PatType, Marks)],
     mistakes: &mut Mistakes,
 ) -> (Option<usize>, Option<Transaction>) {
+    const BY_MUT: &str =
+        "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails";
+    const ALONE: &str = "take it by itself, and the extractors after it";
+    const NO_OPTION: &str = "take it by `&mut` alone, without `Option`";
     let types = || arguments.iter().map(|(argument, _)| &*argument.ty).enumerate();
     let lent = || types().filter_map(|(index, ty)| as_mutable(ty).map(|reference| (index, ty, reference)));
     // Of two, the one that is called like a transaction: the other is the one too much.
     let named = lent().find(|(_, _, reference)| known::is_transaction(&reference.elem));
     if let Some((index, written, reference)) = named.or_else(|| lent().next()) {
-        return (Some(index), judge_lent(written, reference, mistakes));
+        return (Some(index), Some(judge_lent(written, reference, mistakes)));
     }
 
-    const BY_MUT: &str =
-        "take it by `&mut`; it commits when the handler succeeds and rolls back when it fails";
     let given = types().find_map(|(index, ty)| match peeled(ty) {
         Type::Reference(reference) if known::is_transaction(&reference.elem) => {
             Some((index, ty, &*reference.elem, "the transaction is lent by a shared reference", BY_MUT))
@@ -177,13 +187,11 @@ fn find_transaction(
         }
         Type::Tuple(tuple) => {
             let reference = tuple.elems.iter().find_map(as_mutable)?;
-            const HELP: &str = "take it by itself, and the extractors after it";
-            Some((index, ty, &*reference.elem, "a handler's transaction is an argument of its own", HELP))
+            Some((index, ty, &*reference.elem, "a handler's transaction is an argument of its own", ALONE))
         }
         _ => {
             let referent = &*as_mutable(known::optional(ty)?)?.elem;
-            const HELP: &str = "take it by `&mut` alone, without `Option`";
-            Some((index, ty, referent, "a handler's transaction is always there", HELP))
+            Some((index, ty, referent, "a handler's transaction is always there", NO_OPTION))
         }
     });
     if let Some((index, written, referent, message, help)) = given {
@@ -191,6 +199,11 @@ fn find_transaction(
         return (Some(index), Some(transaction(written, referent, false)));
     }
 
+    if types().any(|(_, ty)| known::is_guard(ty)) {
+        // Under another name, which the first could not tell.
+        mistakes.add(Mistake::at(Span::call_site(), AGAIN).help("remove one of the two"));
+        return (None, None);
+    }
     mistakes.add(
         Mistake::on(&sig.ident, "an `#[idempotent]` handler must take the transaction it runs in")
             .help("add the argument `tx: &mut sqlx::PgConnection`"),
@@ -199,28 +212,28 @@ fn find_transaction(
 }
 
 /// Whether the type is a transaction at all is left to a trait; this is about the borrow.
-fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes) -> Option<Transaction> {
+fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes) -> Transaction {
     let referent = &*reference.elem;
     if known::has_impl(referent) {
         mistakes.add(
             Mistake::on(referent, "the transaction's type is not named")
                 .help("name it, for example `tx: &mut sqlx::PgConnection`"),
         );
-        return Some(unfit(written));
+        return unfit(written);
     }
     if let Some(what) = known::beside_the_transaction(referent) {
         mistakes.add(
             Mistake::on(referent, format!("{what} is not the transaction"))
                 .help("take the transaction, or the connection inside it: `tx: &mut sqlx::PgConnection`"),
         );
-        return Some(unfit(written));
+        return unfit(written);
     }
     if known::is_plain_data(referent) {
         mistakes.add(
-            Mistake::on(referent, "what a handler takes by `&mut` is the transaction, and this is none")
+            Mistake::on(referent, format!("`{}` is not a transaction", known::spelled(referent)))
                 .help("take the transaction, or the connection inside it: `tx: &mut sqlx::PgConnection`"),
         );
-        return Some(unfit(written));
+        return unfit(written);
     }
     if let Some(lifetime) = &reference.lifetime
         && (lifetime.ident == "static" || mentions(referent, lifetime))
@@ -232,9 +245,9 @@ fn judge_lent(written: &Type, reference: &TypeReference, mistakes: &mut Mistakes
             )
             .help("leave the lifetime out"),
         );
-        return Some(transaction(written, referent, false));
+        return transaction(written, referent, false);
     }
-    Some(transaction(written, referent, true))
+    transaction(written, referent, true)
 }
 
 fn transaction(written: &Type, referent: &Type, is_lent: bool) -> Transaction {

@@ -46,6 +46,13 @@ pub(crate) fn beside_the_transaction(ty: &Type) -> Option<&'static str> {
     }
 }
 
+/// Whether the type is the guard that an expansion takes.
+pub(crate) fn is_guard(ty: &Type) -> bool {
+    let Type::Path(TypePath { path, .. }) = peeled(ty) else { return false };
+    let mut segments = path.segments.iter().rev().map(|segment| segment.ident.to_string());
+    segments.next().as_deref() == Some("Guard") && segments.next().as_deref() == Some("__private")
+}
+
 /// Whether the type is what a run lends by `&`, by its name.
 pub(crate) fn is_execution(ty: &Type) -> bool {
     last_name(ty).is_some_and(|name| name == "Execution")
@@ -88,16 +95,28 @@ pub(crate) fn is_plain_data(ty: &Type) -> bool {
     }
 }
 
+/// The type as its author would write it, but for line breaks.
+pub(crate) fn spelled(ty: &Type) -> String {
+    let mut text = ty.to_token_stream().to_string();
+    for (spaced, tight) in
+        [(" < ", "<"), (" >", ">"), (" :: ", "::"), ("& ", "&"), (" ,", ","), (" ;", ";"), ("' ", "'")]
+    {
+        text = text.replace(spaced, tight);
+    }
+    text
+}
+
 /// Visits each reference that is an answer, or a part of one, and does not say that it is `'static`.
 pub(crate) fn for_each_borrowed_answer(ty: &mut Type, visit: &mut dyn FnMut(&mut TypeReference)) {
     match ty {
         Type::Group(group) => for_each_borrowed_answer(&mut group.elem, visit),
         Type::Paren(paren) => for_each_borrowed_answer(&mut paren.elem, visit),
         Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(|ty| for_each_borrowed_answer(ty, visit)),
-        Type::Reference(reference) if is_text_or_bytes(&reference.elem) => {
-            if reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") {
-                visit(reference);
-            }
+        Type::Reference(reference)
+            if is_text_or_bytes(&reference.elem)
+                && reference.lifetime.as_ref().is_none_or(|lifetime| lifetime.ident != "static") =>
+        {
+            visit(reference);
         }
         Type::Path(TypePath { path, .. }) => {
             let Some(last) = path.segments.last_mut().filter(|last| last.ident == "Result") else { return };
@@ -251,6 +270,13 @@ mod tests {
         ] {
             let output: ReturnType = syn::parse_str(text).unwrap();
             assert_eq!(streaming_answer(&output).is_some(), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_type_is_spelled_as_it_was_written() {
+        for text in ["Vec<u8>", "std::vec::Vec<[u8; 4]>", "&mut PgConnection", "(u8, &'a str)", "dyn Any"] {
+            assert_eq!(spelled(&ty(text)), text);
         }
     }
 

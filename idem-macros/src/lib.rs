@@ -158,12 +158,8 @@ fn handler_of(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut args = args::parse(options, &mut mistakes);
     let expansion = match function::parse(item) {
         Ok(mut function) => {
-            // The second would find the function that the first has made, which takes no transaction.
             for again in function.attrs.extract_if(.., |attr| known::is_idempotent(attr)) {
-                mistakes.add(
-                    Mistake::on(&again, "this handler is `#[idempotent]` already")
-                        .help("remove one of the two"),
-                );
+                mistakes.add(Mistake::on(&again, handler::AGAIN).help("remove one of the two"));
             }
             if let Some(inner) = args.inner.take_if(|inner| inner.name == function.sig.ident) {
                 mistakes.add(inner.is_the_handlers());

@@ -68,7 +68,7 @@ pub(crate) fn each(
             mistakes.add(
                 Mistake::at(input.span(), "expected `,` between two options").help("write a comma before it"),
             );
-            if !input.peek(syn::Ident::peek_any) {
+            if input.parse::<Token![;]>().is_err() && !input.peek(syn::Ident::peek_any) {
                 skip(input);
             }
         }
@@ -112,7 +112,9 @@ impl Key {
         let mut depth = 0_usize;
         // Nor is one between the parameters of a closure, which is no value of any option, but one mistake.
         let mut in_closure = false;
-        while !input.is_empty() && (depth > 0 || in_closure || !input.peek(Token![,])) {
+        while !input.is_empty()
+            && (depth > 0 || in_closure || !input.peek(Token![,]) && !input.peek(Token![;]))
+        {
             let is_next_key = depth == 0
                 && input.peek(syn::Ident::peek_any)
                 && (input.peek2(Token![=]) || input.peek2(Paren))

@@ -196,12 +196,13 @@ impl Lowering<'_> {
         let extracted = fields
             .iter()
             .map(|Field { name, ty, .. }| quote!(#name: #p::extract::<#ty, #state>(#parts, #from).await?));
-        let made = match self.fields {
-            Some(_) => quote!({
+        let made = if self.fields.is_some() {
+            quote!({
                 let _ = (&#parts, #from);
                 ::core::result::Result::Ok(Self { #(#extracted),* })
-            }),
-            None => quote!({ ::core::option::Option::unwrap(::core::option::Option::None) }),
+            })
+        } else {
+            quote!({ ::core::option::Option::unwrap(::core::option::Option::None) })
         };
 
         let name = &self.input.ident;

@@ -16,7 +16,8 @@ impl Key {
     /// The string after `=`.
     pub(crate) fn string(&self, input: ParseStream<'_>, example: &str) -> Result<LitStr, Mistake> {
         let help = format!("write `{} = \"{example}\"`", self.name);
-        self.parsed(input, "a string", help)
+        let is_first = input.peek2(LitStr);
+        self.parsed(input, if is_first { "one string" } else { "a string" }, help)
     }
 
     /// The `true` or `false` after `=`.

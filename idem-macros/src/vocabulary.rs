@@ -121,7 +121,8 @@ impl<'a> Vocabulary<'a> {
         let names = self.words();
         // `global` stands alone, and is a decision to be looked up.
         let words = words.iter().copied().filter(|word| *word == "endpoint");
-        let also = words.clone().map(|word| format!(" or `{word}`")).collect::<String>();
+        let also: Vec<String> = words.clone().map(|word| format!(" or `{word}`")).collect();
+        let also = also.concat();
         let all: Vec<&str> = names.iter().map(String::as_str).chain(words).collect();
         if all.is_empty() {
             return format!("`{option}` names {what}s; this {} has none", self.whose);

@@ -56,7 +56,7 @@
 //! |---|---|
 //! | with a new key | by the handler, once its transaction has committed |
 //! | again, unchanged | the same status, headers and body, with `Idempotent-Replayed: true` |
-//! | again, while the first runs | 409 with `Retry-After` |
+//! | again, while the first runs | 409 with `Retry-After`; as above, if it is told to wait |
 //! | with a key that another request used | 422 |
 //! | without a key, or with one that is not valid | 400 |
 //!

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use sqlx::Transaction;
 
 use crate::admission::{Admitted, Call};
-use crate::axum::Guard;
+use crate::axum::{Guard, begin};
 use crate::engine::{Outcome, Recorded, Reserved, outcome};
 use crate::execute::execute;
 use crate::execution::Execution;
@@ -87,13 +87,13 @@ pub struct Operation<DB: Store> {
 impl<DB: Store, P: Policy> Guard<DB, P> {
     /// Begins an operation that the handler describes itself, with the options and scope parts of the guard's policy.
     pub fn by_hand(self) -> Operation<DB> {
-        Operation { call: self.call(Options::NONE).0 }
+        Operation { call: begin(self, Options::NONE).0 }
     }
 
     /// The same under a name of its own, which stands in the scope and in the comparison in place of method and path,
     /// so that the route may move: `endpoint = "…"` of the attribute. The name must not be empty.
     pub fn by_hand_as(self, endpoint: &'static str) -> Operation<DB> {
-        Operation { call: self.call(Options::NONE.endpoint(endpoint)).0 }
+        Operation { call: begin(self, Options::NONE.endpoint(endpoint)).0 }
     }
 }
 

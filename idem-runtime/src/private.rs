@@ -5,7 +5,7 @@ pub use http::request::Parts;
 
 pub use crate::admission::{Admitted, Call};
 pub use crate::axum::door::Door;
-pub use crate::axum::{FindEngine, FromExtension, FromState, Guard, Received};
+pub use crate::axum::{FindEngine, FromExtension, FromState, Guard, Received, begin};
 pub use crate::ending::Ended;
 pub use crate::engine::{Attempt, Commit, Lends, Outcome, Recorded, Reserved, Run, outcome};
 pub use crate::execute::{Execute, Stop, execute};

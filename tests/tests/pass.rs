@@ -6,8 +6,6 @@
 #![deny(warnings, missing_docs, unused_qualifications, clippy::pedantic, clippy::nursery)]
 #![deny(rust_2018_idioms, rust_2024_compatibility, missing_debug_implementations)]
 #![forbid(unsafe_code)]
-// A struct pattern that the scope reads is repeated in the expansion, and not in its short form.
-#![allow(non_shorthand_field_patterns)]
 // It asks for what `unreachable_pub` refuses.
 #![allow(clippy::redundant_pub_crate)]
 

@@ -19,7 +19,7 @@ use idem_tests::http::{Answer, open, r1};
 use idem_tests::patience::{eventually, soon};
 use idem_tests::problem::assert_problem;
 use idem_tests::process::Process;
-use idem_tests::same::{assert_one_run, assert_ran};
+use idem_tests::same::{assert_one_run, assert_ran, assert_replays};
 use sqlx::{PgConnection, Postgres};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -296,6 +296,32 @@ async fn a_crowd_goes_on_waiting_while_one_after_the_other_leaves_nothing() {
         assert!(answered.iter().all(|answer| answer.status == 201), "{answered:?}");
         assert_eq!(one.runs() + two.runs(), panicked.len() + 1);
         bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+// Cases: C-02, C-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_behind_a_client_that_leaves_goes_on_waiting() {
+    run(async |bench: &Bench<Postgres>| {
+        let gate = Gate::default();
+        let first_server = bench.server().routes(patient(0).at_gate(&gate).routes()).start().await;
+        let hand = patient(0);
+        let server = bench.server().routes(hand.routes()).start().await;
+
+        let first = first_server.open(&r1()).await;
+        soon(gate.arrivals(1)).await;
+        let asking = server.open(&r1()).await;
+        hand.arrivals(1).await;
+        let behind = server.open(&r1()).await;
+        hand.arrivals(2).await;
+        drop(asking);
+        gate.open();
+        let first = first.answer().await;
+
+        assert_ran(&first, 201);
+        assert_replays(&first, &behind.answer().await);
+        assert_eq!(hand.runs(), 0);
     })
     .await;
 }

@@ -92,16 +92,8 @@ fn each_mistake_of_a_signature_is_told_once() {
         ),
         ("async fn f(tx: &mut Tx, #[context] a: &A) {}", "what a run lends is no input of the request", true),
         ("async fn f(tx: &mut Tx, a: &impl A) {}", "the type of an argument is not named", true),
-        (
-            "async fn f(tx: &mut Vec<u8>) {}",
-            "what a handler takes by `&mut` is the transaction, and this is none",
-            true,
-        ),
-        (
-            "async fn f(tx: &mut &mut Tx) {}",
-            "what a handler takes by `&mut` is the transaction, and this is none",
-            true,
-        ),
+        ("async fn f(tx: &mut Vec<u8>) {}", "`Vec<u8>` is not a transaction", true),
+        ("async fn f(tx: &mut &mut Tx) {}", "`&mut Tx` is not a transaction", true),
         (
             "async fn f(tx: &mut Tx) -> Result<&str, E> {}",
             "an answer cannot be borrowed: it outlives the handler",

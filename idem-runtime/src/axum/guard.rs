@@ -33,18 +33,10 @@ pub struct Guard<DB: Store, P = NoPolicy, Once = fn(&())> {
 }
 
 impl<DB: Store, P> Guard<DB, P> {
-    /// Begins to collect what the fingerprint and the scope are made of. Gives the policy as well, to be lent.
-    // The bound is on the method, or else a type that is no policy is reported as a method that does not exist.
-    #[doc(hidden)]
+    /// The policy with the fields that were extracted for it, for an operation by hand.
     #[must_use]
-    pub fn call(self, options: Options) -> (Call<DB>, P)
-    where
-        P: Policy,
-    {
-        let rules = options.over(P::OPTIONS).rules(&self.engine.0.defaults);
-        let mut call = Call::new(self.engine.0, rules, self.seen);
-        self.policy.describe(&mut call);
-        (call, self.policy)
+    pub fn policy(&self) -> &P {
+        &self.policy
     }
 
     /// As if the request had come by `method` for a route that matched as `route` and for the path of that name;
@@ -56,6 +48,18 @@ impl<DB: Store, P> Guard<DB, P> {
         self.seen.route = Some(route.to_owned());
         self
     }
+}
+
+/// Begins to collect what the fingerprint and the scope are made of. Gives the policy as well, to be lent.
+// A function, whose type argument is named: a type that is no policy is reported there.
+#[doc(hidden)]
+#[must_use]
+pub fn begin<DB: Store, P: Policy>(guard: Guard<DB, P>, options: Options) -> (Call<DB>, P) {
+    let Guard { engine, policy, seen, .. } = guard;
+    let rules = options.over(P::OPTIONS).rules(&engine.0.defaults);
+    let mut call = Call::new(engine.0, rules, seen);
+    policy.describe(&mut call);
+    (call, policy)
 }
 
 impl<DB: Store> Idempotency<DB> {

@@ -7,5 +7,5 @@ mod extract;
 mod guard;
 mod received;
 
-pub use self::guard::{FindEngine, FromExtension, FromState, Guard, HasEngine};
+pub use self::guard::{FindEngine, FromExtension, FromState, Guard, HasEngine, begin};
 pub use self::received::Received;

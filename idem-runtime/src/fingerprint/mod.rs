@@ -70,7 +70,7 @@ pub trait Fingerprint {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be fingerprinted: it does not implement `serde::Serialize`",
     label = "the payload of this extractor is not `Serialize`",
-    note = "add `#[derive(serde::Serialize)]` to `{Self}`"
+    note = "add `#[derive(serde::Serialize)]` to `{Self}`, or to the types of your own in it"
 )]
 pub trait Payload: Serialize {}
 

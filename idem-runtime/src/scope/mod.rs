@@ -35,7 +35,8 @@ use crate::fingerprint::put_prefixed;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of the idempotency scope",
     label = "named in `scope` but has no scope value",
-    note = "implement `idem_runtime::ScopeValue` for `{Self}`, or name an argument that identifies the caller"
+    note = "a scope value is a string, an integer, a UUID, or a type of your own with `#[derive(idem_runtime::ScopeValue)]`; an `Option` never is, so that those without a value share no keys",
+    note = "name what identifies the caller: another argument, or a part of this one, as in `user.id`"
 )]
 pub trait ScopeValue {
     /// The value as text: any text of any length but the empty one and one with a NUL, the same for the same

@@ -1,0 +1,10 @@
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+#[idempotent(scope = "endpoint")]
+#[axum::debug_handler]
+async fn create(_tx: &mut PgConnection, body: String) -> String {
+    body
+}
+
+fn main() {}

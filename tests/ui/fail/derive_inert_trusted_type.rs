@@ -1,0 +1,9 @@
+use idem_runtime::Inert;
+
+#[derive(Inert)]
+#[inert(trusted)]
+struct AppState {
+    pool: sqlx::PgPool,
+}
+
+fn main() {}

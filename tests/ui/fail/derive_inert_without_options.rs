@@ -1,0 +1,9 @@
+use idem_runtime::Inert;
+
+#[derive(Inert)]
+struct AppState {
+    #[inert]
+    pool: sqlx::PgPool,
+}
+
+fn main() {}

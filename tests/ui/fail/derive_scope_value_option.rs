@@ -1,0 +1,6 @@
+use idem_runtime::ScopeValue;
+
+#[derive(ScopeValue)]
+struct TenantId(Option<String>);
+
+fn main() {}

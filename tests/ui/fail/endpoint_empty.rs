@@ -1,0 +1,9 @@
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+#[idempotent(scope = "endpoint", endpoint = "")]
+async fn create(_tx: &mut PgConnection, body: String) -> String {
+    body
+}
+
+fn main() {}

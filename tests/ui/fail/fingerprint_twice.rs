@@ -1,0 +1,9 @@
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+#[idempotent(scope = "endpoint")]
+async fn create(_tx: &mut PgConnection, #[fingerprint(skip)] #[fingerprint(skip)] body: String) -> String {
+    body
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use idem_runtime::{Fingerprinter, idempotent};
+use sqlx::PgConnection;
+
+fn compare(body: &String, _into: &mut Fingerprinter) -> usize {
+    body.len()
+}
+
+#[idempotent(scope = "endpoint")]
+async fn create(_tx: &mut PgConnection, #[fingerprint(with = compare)] body: String) -> String {
+    body
+}
+
+fn main() {}

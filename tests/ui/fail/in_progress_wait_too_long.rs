@@ -1,0 +1,9 @@
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+#[idempotent(scope = "endpoint", in_progress = "wait 30s")]
+async fn create(_tx: &mut PgConnection, body: String) -> String {
+    body
+}
+
+fn main() {}

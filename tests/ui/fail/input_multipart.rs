@@ -1,0 +1,11 @@
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+struct Multipart;
+
+#[idempotent(scope = "endpoint")]
+async fn create(_tx: &mut PgConnection, req: Multipart) {
+    drop(req);
+}
+
+fn main() {}

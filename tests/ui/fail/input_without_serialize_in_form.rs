@@ -1,0 +1,15 @@
+use axum::Form;
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+#[derive(serde::Deserialize)]
+struct CreateOrder {
+    item: String,
+}
+
+#[idempotent(scope = "endpoint")]
+async fn create(_tx: &mut PgConnection, req: Form<CreateOrder>) {
+    let _ = req;
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use axum::Json;
+use idem_runtime::idempotent;
+use sqlx::PgConnection;
+
+#[derive(serde::Deserialize)]
+struct CreateOrder {
+    item: String,
+}
+
+#[idempotent(scope = "endpoint")]
+async fn create(_tx: &mut PgConnection, req: Json<Vec<CreateOrder>>) {
+    let _ = req;
+}
+
+fn main() {}

@@ -1,0 +1,7 @@
+use idem_runtime::Policy;
+
+#[derive(Policy)]
+#[policy]
+struct PublicApi;
+
+fn main() {}

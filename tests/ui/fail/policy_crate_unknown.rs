@@ -1,0 +1,7 @@
+use idem_runtime::Policy;
+
+#[derive(Policy)]
+#[policy(scope = "endpoint", crate = idem)]
+struct PublicApi;
+
+fn main() {}

@@ -1,0 +1,11 @@
+use axum::extract::State;
+use idem_runtime::Policy;
+
+#[derive(Policy)]
+#[policy(scope = "endpoint")]
+struct PublicApi {
+    #[fingerprint(skip)]
+    pool: State<sqlx::PgPool>,
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use idem_runtime::{Policy, idempotent};
+use sqlx::PgConnection;
+
+#[derive(Policy)]
+#[policy(scope = "endpoint")]
+struct PublicApi;
+
+#[idempotent(scope = "endpoint")]
+async fn create(_tx: &mut PgConnection, api: &PublicApi, body: String) -> String {
+    let _ = api;
+    body
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use idem_runtime::Policy;
+
+#[derive(Policy)]
+#[policy(scope = "endpoint", ttl = "24h")]
+#[policy(ttl = "48h")]
+struct PublicApi;
+
+fn main() {}

@@ -1,0 +1,6 @@
+use idem_runtime::Policy;
+
+#[derive(Policy)]
+struct PublicApi;
+
+fn main() {}
