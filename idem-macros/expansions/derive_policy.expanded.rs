@@ -1,13 +1,13 @@
 #[automatically_derived]
 impl<
-    C: Caller + ::core::marker::Send + ::core::marker::Sync + 'static,
+    C: ::core::marker::Send + ::core::marker::Sync + 'static + Caller,
 > ::idem_runtime::__private::Sealed for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
 {}
 #[automatically_derived]
 impl<
-    C: Caller + ::core::marker::Send + ::core::marker::Sync + 'static,
+    C: ::core::marker::Send + ::core::marker::Sync + 'static + Caller,
 > ::idem_runtime::__private::Policy for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
@@ -41,7 +41,7 @@ where
 }
 #[automatically_derived]
 impl<
-    C: Caller + ::core::marker::Send + ::core::marker::Sync + 'static,
+    C: ::core::marker::Send + ::core::marker::Sync + 'static + Caller,
     S: ::core::marker::Send + ::core::marker::Sync,
 > ::idem_runtime::__private::FromPolicyParts<S> for Shared<C>
 where

@@ -159,13 +159,11 @@ impl Lowering<'_> {
 
     /// The type of the handler's policy.
     fn policy(&self, end: Span) -> TokenStream {
-        self.checked.args.policy.as_ref().map_or_else(
-            || {
-                let p = self.runtime().private(end);
-                quote_spanned!(site(end)=> #p::NoPolicy)
-            },
-            ToTokens::to_token_stream,
-        )
+        let named = self.checked.args.policy.as_ref().map(ToTokens::to_token_stream);
+        named.unwrap_or_else(|| {
+            let p = self.runtime().private(end);
+            quote_spanned!(site(end)=> #p::NoPolicy)
+        })
     }
 
     /// The transaction's database. The projection sees through every alias.

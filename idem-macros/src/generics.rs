@@ -1,6 +1,6 @@
 //! The generic parameters of the outer function.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::visit_mut::VisitMut;
@@ -42,26 +42,53 @@ pub(crate) fn outer(written: &Generics) -> Generics {
             .collect();
     }
 
+    generics.where_clause = clause;
+    bound(&mut generics, |at| {
+        let at = site(at);
+        vec![
+            ("Send", parse_quote_spanned!(at=> ::core::marker::Send)),
+            ("'static", parse_quote_spanned!(at=> 'static)),
+        ]
+    });
+    generics.where_clause = generics.where_clause.filter(|clause| !clause.predicates.is_empty());
+    generics
+}
+
+/// Adds bounds to every type parameter, each with its last name, but for those that are there already.
+pub(crate) fn bound(generics: &mut Generics, owned: impl Fn(Span) -> Vec<(&'static str, TypeParamBound)>) {
+    let mut clause = generics.where_clause.take();
     for parameter in generics.type_params_mut() {
-        let at = site(parameter.ident.span());
-        let owned: [TypeParamBound; 2] =
-            [parse_quote_spanned!(at=> ::core::marker::Send), parse_quote_spanned!(at=> 'static)];
         let elsewhere = clause
             .iter_mut()
             .flat_map(|clause| &mut clause.predicates)
-            .find_map(|predicate| bounds_of(predicate, &parameter.ident));
-        let bounds = match elsewhere {
-            Some(bounds) if parameter.bounds.is_empty() => bounds,
+            .filter_map(|predicate| bounds_of(predicate, &parameter.ident));
+        let mut places: Vec<_> = elsewhere.collect();
+        let here = !parameter.bounds.is_empty() || places.is_empty();
+        let written: Vec<String> = places
+            .iter()
+            .flat_map(|bounds| bounds.iter())
+            .chain(&parameter.bounds)
+            .filter_map(|bound| match bound {
+                TypeParamBound::Trait(bound) => bound.path.segments.last().map(|last| last.ident.to_string()),
+                TypeParamBound::Lifetime(lifetime) => Some(lifetime.to_string()),
+                _ => None,
+            })
+            .collect();
+        let missing = owned(parameter.ident.span())
+            .into_iter()
+            .filter(|(name, _)| !written.iter().any(|written| written == name))
+            .map(|(_, bound)| bound);
+        let bounds = match places.first_mut() {
+            Some(bounds) if !here => &mut **bounds,
             _ => {
                 parameter.colon_token.get_or_insert_with(|| parse_quote!(:));
                 &mut parameter.bounds
             }
         };
         let others = std::mem::take(bounds);
-        *bounds = owned.into_iter().chain(others).collect::<Punctuated<_, Token![+]>>();
+        *bounds = missing.chain(others).collect::<Punctuated<_, Token![+]>>();
     }
-    generics.where_clause = clause.filter(|clause| !clause.predicates.is_empty());
-    generics
+    generics.where_clause = clause;
 }
 
 /// What the outer function passes to the inner one: `::<T, N>`.
@@ -119,6 +146,8 @@ mod tests {
             ("fn f<T>() where T: Serialize", "<T>", "where T: Send + 'static + Serialize"),
             ("fn f<T>() where Vec<T>: Serialize", "<T: Send + 'static>", "where Vec<T>: Serialize"),
             ("fn f<T: Copy>() where T: Serialize", "<T: Send + 'static + Copy>", "where T: Serialize"),
+            ("fn f<T: Copy + 'static>()", "<T: Send + Copy + 'static>", ""),
+            ("fn f<T>() where T: Copy + 'static", "<T>", "where T: Send + Copy + 'static"),
         ] {
             let (found_params, found_clause) = outer_of(signature);
             same(&found_params, params);

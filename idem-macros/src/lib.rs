@@ -52,7 +52,14 @@ use crate::expand::Checked;
 use crate::scope::Scope;
 use crate::vocabulary::Vocabulary;
 
-#[doc = include_str!("manual.md")]
+#[doc = include_str!("manual/overview.md")]
+#[doc = include_str!("manual/options.md")]
+#[doc = include_str!("manual/arguments.md")]
+#[doc = include_str!("manual/answer.md")]
+#[doc = include_str!("manual/policies.md")]
+#[doc = include_str!("manual/surprises.md")]
+#[doc = include_str!("manual/migration.md")]
+// The table of compile errors comes last: "manual/errors.md".
 #[proc_macro_attribute]
 pub fn idempotent(
     options: proc_macro::TokenStream,
@@ -114,7 +121,32 @@ pub fn derive_scope_value(item: proc_macro::TokenStream) -> proc_macro::TokenStr
 
 /// Makes a policy of a struct whose fields are extractors: what the handlers of an API have in common.
 ///
-/// The manual is in the section "Policies" of [`macro@idempotent`].
+/// For a struct with named fields, or without fields, generic or not. `#[policy(…)]`, once or several times, holds the
+/// [options](macro@idempotent#options), of which `scope` must be there. A field that is not named whole in the scope is
+/// compared, unless `#[fingerprint(skip)]`, `#[fingerprint(with = path)]` or `#[context]` says otherwise, as on an argument
+/// of a handler.
+///
+/// The manual is the section [Policies](macro@idempotent#policies) of the attribute's.
+///
+/// # Examples
+/// ```
+/// # mod api {
+/// # use axum::Extension;
+/// # use sqlx::PgConnection;
+/// # #[derive(Clone, idem_runtime::ScopeValue)]
+/// # pub struct TenantId(String);
+/// #[derive(idem_runtime::Policy)]
+/// #[policy(scope = "tenant,endpoint", in_progress = "wait 5s")]
+/// pub struct PublicApi {
+///     pub tenant: Extension<TenantId>,
+/// }
+///
+/// #[idem_runtime::idempotent(policy = PublicApi, ttl = "72h")]
+/// async fn refund(tx: &mut PgConnection, order: String) -> String {
+///     order
+/// }
+/// # }
+/// ```
 #[proc_macro_derive(Policy, attributes(policy, fingerprint, context))]
 pub fn derive_policy(item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive::derive(item.into(), policy::expand).into()

@@ -72,6 +72,15 @@ impl VisitMut for Only<'_> {
     }
 
     fn visit_field_pat_mut(&mut self, field: &mut FieldPat) {
+        let stays_short = field.colon_token.is_none() && self.wanted == self.local;
+        if stays_short
+            && let Pat::Ident(binding) = &mut *field.pat
+            && binding.ident == *self.wanted
+        {
+            // rustc would report the long form as the author's.
+            (binding.by_ref, binding.mutability) = (None, None);
+            return;
+        }
         // `Order { item }` is short for `Order { item: item }`, and only that can become `item: _`.
         field.colon_token.get_or_insert_with(|| Token![:](Span::mixed_site()));
         visit_mut::visit_field_pat_mut(self, field);
@@ -120,7 +129,9 @@ mod tests {
             (quote!(mut tenant), "tenant", quote!(tenant)),
             (quote!(Json(ref req)), "req", quote!(Json(req))),
             (quote!(Path((tenant, mut order))), "order", quote!(Path((_, order)))),
-            (quote!(Json(Order { item, qty, .. })), "qty", quote!(Json(Order { item: _, qty: qty, .. }))),
+            (quote!(Json(Order { item, qty, .. })), "qty", quote!(Json(Order { item: _, qty, .. }))),
+            (quote!(Order { ref mut item, qty }), "item", quote!(Order { item, qty: _ })),
+            (quote!(Order { qty: amount }), "amount", quote!(Order { qty: amount })),
             (quote!(whole @ Json(part)), "whole", quote!(whole)),
             (quote!(whole @ Json(part)), "part", quote!(Json(part))),
             (quote!((Left(x, y) | Right(y, x))), "x", quote!((Left(x, _) | Right(_, x)))),

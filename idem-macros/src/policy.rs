@@ -3,13 +3,14 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::parse::ParseStream;
-use syn::{Data, DeriveInput, ExprPath, Fields, Generics, Ident, Type, parse_quote_spanned};
+use syn::{Data, DeriveInput, ExprPath, Fields, Generics, Ident, Type, parse_quote, parse_quote_spanned};
 
 use crate::args::{Args, Place, Reader};
 use crate::argument::Role;
 use crate::derive;
 use crate::describe;
 use crate::errors::{Mistake, Mistakes, ends};
+use crate::generics;
 use crate::marks::Marks;
 use crate::runtime::{Runtime, site};
 use crate::scope::{self, Part, Scope};
@@ -225,12 +226,14 @@ impl Lowering<'_> {
         let mut generics = self.input.generics.clone();
         for parameter in generics.type_params_mut() {
             parameter.default = None;
-            parameter.bounds.extend::<[syn::TypeParamBound; 3]>([
-                syn::parse_quote!(::core::marker::Send),
-                syn::parse_quote!(::core::marker::Sync),
-                syn::parse_quote!('static),
-            ]);
         }
+        generics::bound(&mut generics, |_| {
+            vec![
+                ("Send", parse_quote!(::core::marker::Send)),
+                ("Sync", parse_quote!(::core::marker::Sync)),
+                ("'static", parse_quote!('static)),
+            ]
+        });
         generics
     }
 

@@ -67,6 +67,11 @@ impl<DB: Store> Call<DB> {
         Self { engine, rules, seen, fingerprinter, scope: Ok(Scope::new()) }
     }
 
+    /// The rules, for an operation that is described by hand.
+    pub(crate) fn rules(&mut self) -> &mut Rules {
+        &mut self.rules
+    }
+
     /// Adds an argument to the fingerprint.
     pub fn fingerprint<T: Fingerprint>(&mut self, argument: &T) {
         argument.fingerprint(&mut self.fingerprinter);
@@ -138,7 +143,11 @@ impl<DB: Store> Call<DB> {
             }
             return self.admit_without_key().await;
         }
-        let Some(key) = self.take_key()? else { return self.admit_without_key().await };
+        let Some(key) = self.take_key()? else {
+            // For those who count, before they require a key, how many clients send none.
+            tracing::debug!(route = self.seen.route, "a request without an idempotency key is not protected");
+            return self.admit_without_key().await;
+        };
         let engine = Arc::clone(&self.engine);
         let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let patience = Patience::begin(&engine, &self.rules);
@@ -202,7 +211,7 @@ impl<DB: Store> Call<DB> {
             address: Address::new(&self.engine.settings.table, &scope, key.clone()),
             fingerprint,
             ttl_secs: self.rules.ttl_secs,
-            run_limit: self.rules.run_limit,
+            run_limit: self.rules.run_limit(),
         };
         Ok((Arc::new(self.rules), request, Box::new(Execution::new(scope, Some(key)))))
     }

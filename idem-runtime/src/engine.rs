@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! Run ── reserve ──> Attempt ── execute, record ──> Commit ── finalize ──> Ended ── answer ──> the response
-//!  ^───────┴└───────────────────────└──────────────────────────────────────^
+//!           └───────────────────────└──────────────────────────────────────^
 //! ```
+//!
+//! A run that waits for one of another process comes out of `reserve` as it went in, and is reserved again.
 //!
 //! Each step consumes the one before, so a row that was not reserved cannot be completed, and one that was not
 //! completed cannot be committed. Everything from BEGIN on runs in a task of its own, with the connection in hand;
@@ -122,7 +124,7 @@ impl<DB: Store> Run<DB> {
                 keyed.claim.running(keyed.request.fingerprint);
             }
             let Begun { tx, lock, mark } = begun;
-            let deadline = Instant::now() + self.rules.run_limit;
+            let deadline = Instant::now() + self.rules.run_limit();
             ControlFlow::Break(Reserved::Run(Attempt { run: self, tx, lock, mark, deadline }))
         })
     }

@@ -56,11 +56,26 @@
 //! |---|---|
 //! | with a new key | by the handler, once its transaction has committed |
 //! | again, unchanged | the same status, headers and body, with `Idempotent-Replayed: true` |
-//! | again, while the first runs | 409 with `Retry-After` |
+//! | again, while the first runs | 409 with `Retry-After`; as above, if it is told to wait |
 //! | with a key that another request used | 422 |
 //! | without a key, or with one that is not valid | 400 |
 //!
-//! The manual of the attribute is at [`idempotent`].
+//! The manual of the attribute is at [`idempotent`]: its options, the arguments of a handler, policies, surprises, and how
+//! to migrate an existing handler.
+//!
+//! # Beside the attribute
+//!
+//! | for | there is |
+//! |---|---|
+//! | what the handlers of an API have in common | a [policy](macro@Policy): options, a scope and extractors, in one type that any crate of a workspace may hold |
+//! | what a run tells its handler | [`&Execution`](Execution): the key, keys for calls to other services, work after COMMIT |
+//! | what a handler reads beside its transaction | state that is [`Inert`]: nothing is written through it; [`ReadOnly`] pools |
+//! | a transaction that begins below the handler | [`Operation`], the steps of the attribute by hand |
+//! | what is compared when a key comes again | [`Fingerprint`], for extractors of your own |
+//! | whom a key belongs to, and keys in the request's content | [`ScopeValue`], [`KeyValue`] |
+//! | one answer that is to end otherwise than its status says | [`KeepWrites`], [`Record`], [`DoNotRecord`]; [`Transient`] for an error type |
+//! | start-up, shutdown and operators | [`Idempotency`]: its builder, `migrate`, `check`, `drain`, `find`, `forget` |
+//! | unit tests | [`Idempotency::guard`] |
 //!
 //! # Features
 //!
@@ -115,6 +130,8 @@ mod in_process;
 #[cfg(feature = "axum")]
 mod lent;
 #[cfg(feature = "axum")]
+mod operation;
+#[cfg(feature = "axum")]
 mod options;
 mod outcome;
 #[cfg(feature = "axum")]
@@ -149,6 +166,8 @@ pub use self::idempotency::Idempotency;
 pub use self::inert::Inert;
 pub use self::key::{IdempotencyKey, KeyError, KeyFormat, Syntax};
 pub use self::key_value::KeyValue;
+#[cfg(feature = "axum")]
+pub use self::operation::Operation;
 pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};

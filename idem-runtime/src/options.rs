@@ -158,13 +158,10 @@ impl Options {
 
     /// The options in force, with what the builder settles where they say nothing.
     pub(crate) fn rules(self, defaults: &Defaults) -> Rules {
-        let ttl_secs = self.ttl_secs.unwrap_or(DEFAULT_TTL_SECS);
         let in_progress = self.in_progress.unwrap_or(InProgress::Reject);
-        // A row must not expire before its request ends, or its retry would run.
-        let run_limit = self.run_limit_secs.map_or(defaults.run_limit, Duration::from_secs);
         Rules {
-            ttl_secs,
-            run_limit: run_limit.min(Duration::from_secs(ttl_secs)),
+            ttl_secs: self.ttl_secs.unwrap_or(DEFAULT_TTL_SECS),
+            run_limit: self.run_limit_secs.map_or(defaults.run_limit, Duration::from_secs),
             record: self.record.unwrap_or_default(),
             required: self.required.unwrap_or(true),
             in_progress,
@@ -193,8 +190,8 @@ impl Options {
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) ttl_secs: u64,
-    /// How long the handler may run; at most the TTL.
-    pub(crate) run_limit: Duration,
+    /// As it was given: see [`run_limit`](Self::run_limit).
+    run_limit: Duration,
     pub(crate) record: RecordRule,
     pub(crate) required: bool,
     pub(crate) in_progress: InProgress,
@@ -209,6 +206,19 @@ pub(crate) struct Rules {
     pub(crate) isolation: Option<Isolation>,
     /// Whether a retry is compared with the first request.
     pub(crate) compares: bool,
+}
+
+impl Rules {
+    /// How long the handler may run. A row must not expire before its request ends, or its retry would run.
+    pub(crate) fn run_limit(&self) -> Duration {
+        self.run_limit.min(Duration::from_secs(self.ttl_secs))
+    }
+
+    /// Sets what a duplicate does while the first request runs.
+    pub(crate) fn wait(&mut self, in_progress: InProgress) {
+        self.in_progress = in_progress;
+        self.terms.in_progress = in_progress.status();
+    }
 }
 
 #[cfg(test)]
@@ -234,7 +244,7 @@ mod tests {
     // A row could be committed that had expired already, and a retry at once ran.
     #[test]
     fn a_run_may_not_take_longer_than_its_key_lives() {
-        let limit = |secs| Options::NONE.ttl(secs).rules(&defaults()).run_limit;
+        let limit = |secs| Options::NONE.ttl(secs).rules(&defaults()).run_limit();
 
         assert_eq!(limit(5), Duration::from_secs(5));
         assert_eq!(limit(60), Duration::from_mins(1));
@@ -249,7 +259,7 @@ mod tests {
         let rules = handler.over(policy).rules(&defaults());
 
         assert_eq!((rules.ttl_secs, rules.required), (7, false));
-        assert_eq!((rules.terms.mismatch, rules.run_limit), (StatusCode::CONFLICT, Duration::from_secs(2)));
+        assert_eq!((rules.terms.mismatch, rules.run_limit()), (StatusCode::CONFLICT, Duration::from_secs(2)));
         assert_eq!((rules.max_response, rules.in_progress), (1024, InProgress::Reject));
     }
 }

@@ -39,6 +39,14 @@ impl Turn {
         Self { until, pauses: Pauses::default(), gone: CancellationToken::new(), missed: None }
     }
 
+    /// When the next attempt is to be made; `None` if none is, because its time is as good as over.
+    ///
+    /// The last one is made shortly before, however long the pause would have been.
+    fn resume(&mut self, now: Instant) -> Option<Instant> {
+        let last = self.until.checked_sub(SHORTEST).filter(|last| *last > now)?;
+        Some(last.min(now + self.pauses.next()))
+    }
+
     /// What the request's future holds for as long as somebody waits for its answer.
     pub(crate) fn guard(&self) -> DropGuard {
         self.gone.clone().drop_guard()
@@ -69,12 +77,11 @@ impl<DB: Store> Run<DB> {
         held.end(condition).await;
 
         let until = turn.until;
-        let resume = until.min(Instant::now() + turn.pauses.next());
+        let resume = turn.resume(Instant::now());
         let engine = &self.engine;
         let attempt = async {
-            sleep_until(resume).await;
-            // Its time over, one that looked once more would only be late.
-            if resume == until { None } else { timeout_at(until, engine.connection()).await.ok() }
+            sleep_until(resume.unwrap_or(until)).await;
+            if resume.is_none() { None } else { timeout_at(until, engine.connection()).await.ok() }
         };
         let attempt = turn.gone.run_until_cancelled(engine.tasks.until_draining(attempt)).await;
         match attempt.flatten().flatten() {
@@ -123,6 +130,21 @@ mod tests {
         assert!(times[5..].iter().all(|time| *time >= LONGEST / 2), "{times:?}");
         // All of them take a request of ten seconds to about sixty attempts.
         assert!(times.iter().sum::<Duration>() > Duration::from_secs(4), "{times:?}");
+    }
+
+    #[test]
+    fn the_last_attempt_is_made_shortly_before_the_time_is_over() {
+        let now = Instant::now();
+        let until = now + Duration::from_millis(300);
+        let mut turn = Turn::new(until);
+
+        let mut attempts = Vec::new();
+        while let Some(next) = turn.resume(*attempts.last().unwrap_or(&now)) {
+            attempts.push(next);
+        }
+
+        assert_eq!(attempts.last(), Some(&(until - SHORTEST)));
+        assert!(attempts.len() > 3, "{attempts:?}");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 pub mod bench;
 pub mod contract;
 pub mod database;
+pub mod hand;
 pub mod http;
 pub mod patience;
 pub mod problem;
@@ -18,3 +19,4 @@ pub mod proxy;
 pub mod same;
 pub mod scripted;
 pub mod server;
+pub mod shape;

@@ -65,6 +65,29 @@ pub fn assert_key_invalid(answer: &Answer, reason: &str) {
     assert_is(answer, &expected);
 }
 
+/// Asserts that `answer` says, with this status, that the first request has not finished.
+///
+/// # Panics
+/// If it is anything else.
+#[track_caller]
+pub fn assert_in_progress(answer: &Answer, status: u16) {
+    let mut expected = body("idempotency_in_progress");
+    expected["status"] = json!(status);
+    assert_is(answer, &expected);
+}
+
+/// Asserts that `answer` is a mismatch with this status, after which a client should do what `retry` says.
+///
+/// # Panics
+/// If it is anything else.
+#[track_caller]
+pub fn assert_mismatch(answer: &Answer, status: u16, retry: &str) {
+    let mut expected = body("idempotency_key_reused");
+    expected["status"] = json!(status);
+    expected["retry"] = json!(retry);
+    assert_is(answer, &expected);
+}
+
 #[track_caller]
 fn assert_is(answer: &Answer, expected: &JsonValue) {
     // The body first: it says most about what happened instead.

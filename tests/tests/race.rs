@@ -1,24 +1,28 @@
 //! Many requests at the same time, in two processes and at other isolation levels.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::response::IntoResponse as _;
 use axum::routing::post;
 use idem_examples::reference::{
-    App, AppError, Database as _, NewOrder, Probe, TenantId, Value, insert_order,
+    App, AppError, Database as _, Gate, NewOrder, Probe, TenantId, Value, insert_order,
 };
 use idem_runtime::{Builder, Isolation, idempotent};
 use idem_tests::bench::{Bench, run, run_on_own_database};
 use idem_tests::database::{KeyRow, Place as _};
+use idem_tests::hand::Hand;
 use idem_tests::http::{Answer, open, r1};
-use idem_tests::patience::soon;
+use idem_tests::patience::{eventually, soon};
 use idem_tests::problem::assert_problem;
 use idem_tests::process::Process;
-use idem_tests::same::{assert_one_run, assert_ran};
+use idem_tests::same::{assert_one_run, assert_ran, assert_replays};
 use sqlx::{PgConnection, Postgres};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 
 /// The reference server's program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_reference");
@@ -231,6 +235,132 @@ async fn many_keys_with_many_requests_each_are_one_order_each() {
         let keys = bench.key_rows().await.into_iter().map(|row: KeyRow| row.key).collect::<BTreeSet<_>>();
         assert_eq!(keys.len(), 30);
         bench.assert_holds(30, 30).await;
+    })
+    .await;
+}
+
+/// A handler that panics in its first runs and creates in the others, and whose duplicates wait as long as any test
+/// takes.
+#[expect(clippy::result_large_err, reason = "a `Hand` asks for it")]
+fn patient(panics: usize) -> Hand<Postgres> {
+    Hand::new(move |run, _| {
+        assert!(run > panics, "the handler was told to");
+        Ok(StatusCode::CREATED.into_response())
+    })
+    .described(|operation, _| operation.wait(Duration::from_secs(10)))
+}
+
+/// Sends R1 so many times at once to two processes with this handler each.
+async fn crowd(bench: &Bench<Postgres>, hands: [&Hand<Postgres>; 2], count: usize) -> Vec<Option<Answer>> {
+    let mut servers = Vec::new();
+    for hand in hands {
+        servers.push(bench.server().connections(5).routes(hand.routes()).start().await);
+    }
+    let mut clients = JoinSet::new();
+    for client in 0..count {
+        let address = servers[client % 2].address;
+        clients.spawn(async move { open(address, &r1()).await.outcome().await });
+    }
+    soon(clients.join_all()).await
+}
+
+// Cases: C-02, C-05, C-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_crowd_that_waits_in_two_processes_one_runs_and_nobody_is_refused() {
+    run(async |bench: &Bench<Postgres>| {
+        let (one, two) = (patient(0), patient(0));
+
+        let answers = crowd(bench, [&one, &two], 100).await;
+
+        let answers: Vec<_> = answers.into_iter().map(|answer| answer.expect("an answer")).collect();
+        assert_one_run(&answers);
+        assert!(answers.iter().all(|answer| answer.status == 201), "nobody is told that it was in progress");
+        assert_eq!(one.runs() + two.runs(), 1);
+        bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+// Cases: C-03
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_goes_on_waiting_while_one_after_the_other_leaves_nothing() {
+    run(async |bench: &Bench<Postgres>| {
+        let (one, two) = (patient(3), patient(3));
+
+        let answers = crowd(bench, [&one, &two], 60).await;
+
+        // A panic closes the connection.
+        let (answered, panicked): (Vec<_>, Vec<_>) = answers.into_iter().partition(Option::is_some);
+        let answered: Vec<_> = answered.into_iter().flatten().collect();
+        assert_one_run(&answered);
+        assert!(answered.iter().all(|answer| answer.status == 201), "{answered:?}");
+        assert_eq!(one.runs() + two.runs(), panicked.len() + 1);
+        bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+// Cases: C-02, C-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_behind_a_client_that_leaves_goes_on_waiting() {
+    run(async |bench: &Bench<Postgres>| {
+        let gate = Gate::default();
+        let first_server = bench.server().routes(patient(0).at_gate(&gate).routes()).start().await;
+        let hand = patient(0);
+        let server = bench.server().routes(hand.routes()).start().await;
+
+        let first = first_server.open(&r1()).await;
+        soon(gate.arrivals(1)).await;
+        let asking = server.open(&r1()).await;
+        hand.arrivals(1).await;
+        let behind = server.open(&r1()).await;
+        hand.arrivals(2).await;
+        drop(asking);
+        gate.open();
+        let first = first.answer().await;
+
+        assert_ran(&first, 201);
+        assert_replays(&first, &behind.answer().await);
+        assert_eq!(hand.runs(), 0);
+    })
+    .await;
+}
+
+// Cases: C-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_ends_its_wait_for_another_process() {
+    run(async |bench: &Bench<Postgres>| {
+        let gate = Gate::default();
+        let first_hand = patient(0).at_gate(&gate);
+        let first_server = bench.server().routes(first_hand.routes()).start().await;
+        let hand = patient(0);
+        let proxy = bench.proxy().await;
+        let server = bench.server().through(&proxy).routes(hand.routes()).start().await;
+        let attempts = || proxy.rounds().iter().filter(|round| round.runs("INSERT INTO")).count();
+
+        let first = first_server.open(&r1()).await;
+        soon(gate.arrivals(1)).await;
+        let duplicates = [server.open(&r1()).await, server.open(&r1()).await];
+        eventually(async || attempts() >= 3).await;
+        let left = Instant::now();
+        drop(duplicates);
+        // Longer than any pause between two attempts.
+        eventually(async || {
+            proxy.forget();
+            sleep(Duration::from_millis(400)).await;
+            attempts() == 0
+        })
+        .await;
+
+        assert!(
+            left.elapsed() < Duration::from_secs(5),
+            "its own time had not run out: {:?}",
+            left.elapsed()
+        );
+        gate.open();
+        assert_ran(&first.answer().await, 201);
+        assert_eq!(hand.runs(), 0);
+        bench.assert_holds(1, 1).await;
     })
     .await;
 }

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::StatusCode;
+use axum::response::Response;
 use axum::routing::post;
 use idem_examples::reference::{App, AppError, TenantId};
-use idem_runtime::{BuildError, Builder, Idempotency, idempotent};
+use idem_runtime::{BuildError, Builder, Guard, Idempotency, idempotent};
 use idem_tests::bench::{Bench, run};
 use idem_tests::database::Place as _;
 use idem_tests::http::r1;
@@ -95,6 +97,57 @@ async fn a_run_lowers_the_time_outs_of_its_session_and_gives_them_back() {
                 assert_eq!(time_outs(&server.app.writer).await, session);
             }
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_largest_answer_out_of_range_is_refused() {
+    const LARGEST: usize = 512 * 1024 * 1024;
+    let max_response = |bytes| builder().max_response(bytes).build().err();
+
+    for bytes in [1, LARGEST] {
+        assert_eq!(max_response(bytes), None, "{bytes}");
+    }
+    for bytes in [0, LARGEST + 1, usize::MAX] {
+        assert_eq!(max_response(bytes), Some(BuildError::MaxResponse), "{bytes}");
+    }
+}
+
+/// Tells its time-outs, in an operation whose key lives for five seconds.
+async fn tells_its_shorter_time_outs(guard: Guard<Postgres>, tenant: TenantId) -> Response {
+    let operation = guard.by_hand().scope("tenant", &tenant).endpoint().ttl(Duration::from_secs(5));
+    let work = operation.run(|tx, _| {
+        Box::pin(async move {
+            let time_outs = sqlx::query_scalar::<_, String>(TIME_OUTS).fetch_one(&mut **tx).await;
+            time_outs.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+        })
+    });
+    work.await
+}
+
+// The limit was written into the statement when the engine was built, the same for every handler.
+#[tokio::test]
+async fn the_server_is_told_the_limit_of_each_run() {
+    run(async |bench: &Bench<Postgres>| {
+        let routes = Router::<App<Postgres>>::new()
+            .route("/orders", post(tells_its_time_outs))
+            .route("/short", post(tells_its_shorter_time_outs));
+        let server = bench
+            .server()
+            .connections(1)
+            .routes(routes)
+            .engine(|builder| builder.run_limit(Duration::from_secs(20)))
+            .start()
+            .await;
+
+        let usual = server.send(&r1()).await;
+        let short = server.send(&r1().path("/short")).await;
+        let again = server.send(&r1().fresh_key()).await;
+
+        assert_eq!(usual.text(), "25s, 25s, 0");
+        assert_eq!(short.text(), "10s, 10s, 0");
+        assert_eq!(again.text(), "25s, 25s, 0");
     })
     .await;
 }

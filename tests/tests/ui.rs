@@ -1,6 +1,6 @@
 //! What does not compile, and what is said about it. `ui/README.md` tells how to add a mistake.
 //!
-//! What does compile is in `lints.rs` and in the package of the edition before.
+//! What does compile, however odd, is in `pass.rs`, and in packages of their own: the edition before, a renamed run time.
 
 // Cases: S-06, X-09
 #[test]

@@ -198,3 +198,18 @@ fn a_value_out_of_its_range_is_refused() {
         assert_eq!(read(options).1, [message], "{options}");
     }
 }
+
+#[test]
+fn the_manual_has_every_option() {
+    let manual = include_str!("../manual/options.md");
+
+    for option in OF_HANDLERS.iter().chain(&OF_POLICIES) {
+        assert!(manual.contains(&format!("\n## `{option}`\n")), "`{option}` has no section");
+    }
+    for setting in OF_THE_BUILDER {
+        assert!(manual.contains(&format!("`{setting}`")), "`{setting}` is not in the table of the builder");
+    }
+    for name in OPT_OUTS {
+        assert!(manual.contains(&format!("| `{name}` |")), "`{name}` is not in the table of opt-outs");
+    }
+}

@@ -28,6 +28,12 @@ pub struct Guard<DB: Store, P = NoPolicy> {
 }
 
 impl<DB: Store, P> Guard<DB, P> {
+    /// The policy with the fields that were extracted for it, for an operation by hand.
+    #[must_use]
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
     /// As if the request had come by `method` for a route that matched as `route` and for the path of that name;
     /// `POST /` if not given.
     #[must_use]

@@ -201,14 +201,18 @@ mod tests {
     #[test]
     fn an_err_of_another_type_is_unknown() {
         assert_eq!(look!(Answer::<String>::Err(sqlx::Error::PoolClosed.to_string())), Verdict::Unknown);
-        assert_eq!(
-            look!(Answer::<(StatusCode, String)>::Err((StatusCode::CONFLICT, String::new()))),
-            Verdict::Unknown
-        );
-        assert_eq!(look!(Answer::<StatusCode>::Err(StatusCode::CONFLICT)), Verdict::Unknown);
-        assert_eq!(look!(Answer::<Response<()>>::Err(Response::new(()))), Verdict::Unknown);
         assert_eq!(look!(Answer::<Opaque>::Err(Opaque(sqlx::Error::PoolClosed))), Verdict::Unknown);
         assert_eq!(look!(Answer::<String>::Ok(StatusCode::OK)), Verdict::Ok);
+    }
+
+    #[test]
+    fn a_status_is_not_transient_by_itself() {
+        assert_eq!(
+            look!(Answer::<(StatusCode, String)>::Err((StatusCode::CONFLICT, String::new()))),
+            Verdict::Looked
+        );
+        assert_eq!(look!(Answer::<StatusCode>::Err(StatusCode::CONFLICT)), Verdict::Looked);
+        assert_eq!(look!(Answer::<Response<()>>::Err(Response::new(()))), Verdict::Looked);
     }
 
     /// Panics when it is asked.

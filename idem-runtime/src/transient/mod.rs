@@ -38,6 +38,34 @@ pub trait Transient {
     fn is_transient(&self) -> bool;
 }
 
+/// What a status says, the rules for storing answers know already.
+impl Transient for http::StatusCode {
+    fn is_transient(&self) -> bool {
+        false
+    }
+}
+
+/// As for the status alone.
+impl<T> Transient for (http::StatusCode, T) {
+    fn is_transient(&self) -> bool {
+        false
+    }
+}
+
+/// As for its status alone.
+impl<B> Transient for http::Response<B> {
+    fn is_transient(&self) -> bool {
+        false
+    }
+}
+
+/// There is none.
+impl Transient for std::convert::Infallible {
+    fn is_transient(&self) -> bool {
+        match *self {}
+    }
+}
+
 /// How many links of a chain of sources are looked at: more than any real one has, for an error may be, by
 /// mistake, its own source.
 const MAX_DEPTH: usize = 64;

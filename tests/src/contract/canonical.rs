@@ -30,6 +30,20 @@ where
     StatusCode::CREATED
 }
 
+/// [`json`], compared by the body as it was received, so that the payload need not be `Serialize`.
+#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+async fn received<T, DB>(
+    _tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    #[fingerprint(body)] Json(_body): Json<T>,
+) -> StatusCode
+where
+    T: DeserializeOwned,
+    DB: TestDatabase,
+{
+    StatusCode::CREATED
+}
+
 #[idempotent(scope = "tenant,endpoint", ttl = "24h")]
 async fn form<DB: TestDatabase>(
     _tx: &mut Transaction<'_, DB>,
@@ -114,10 +128,12 @@ enum Compared {
 }
 use Compared::{Other, Same};
 
-/// The routes of a handler that reads the body as `T`, one that reads any JSON, and one that reads bytes.
+/// The routes of a handler that reads the body as `T`, one that reads it as `T` too but is compared by what was
+/// received, one that reads any JSON, and one that reads bytes.
 fn readers<DB: TestDatabase, T: DeserializeOwned + Serialize + Send + 'static>() -> Router<App<DB>> {
     Router::new()
         .route("/typed", post(json::<T, DB>))
+        .route("/received", post(received::<T, DB>))
         .route("/value", post(json::<JsonValue, DB>))
         .route("/bytes", post(bytes::<DB>))
 }
@@ -141,7 +157,8 @@ async fn compare<DB: TestDatabase>(
     }
 }
 
-/// Compares two JSON bodies as read by a type, as any JSON, and as bytes, of which they never are the same.
+/// Compares two JSON bodies as read by a type, as any JSON, which received JSON is as well, and as bytes, of which they
+/// never are the same.
 async fn assert_compared<T, DB>(bench: &Bench<DB>, bodies: [&str; 2], typed: Compared, value: Compared)
 where
     T: DeserializeOwned + Serialize + Send + 'static,
@@ -149,7 +166,7 @@ where
 {
     let server = bench.server().routes(readers::<DB, T>()).start().await;
 
-    for (path, expected) in [("/typed", typed), ("/value", value), ("/bytes", Other)] {
+    for (path, expected) in [("/typed", typed), ("/received", value), ("/value", value), ("/bytes", Other)] {
         compare(&server, r1().path(path), bodies.map(str::as_bytes), expected).await;
     }
 }

@@ -5,15 +5,20 @@
 
 #![expect(missing_docs, clippy::missing_panics_doc, reason = "the name of a test is its promise")]
 
+pub mod after_commit;
 pub mod answer;
 pub mod argument;
+pub mod by_hand;
 pub mod canonical;
 pub mod concurrency;
 pub mod detached;
+pub mod downstream;
 pub mod ended;
+pub mod endpoint;
 pub mod error;
 pub mod expiry;
 pub mod extractor;
+pub mod fingerprint;
 pub mod header;
 pub mod limit;
 pub mod lookup;
@@ -23,14 +28,17 @@ pub mod operator;
 pub mod option;
 pub mod outcome;
 pub mod policy;
+pub mod received;
 pub mod replay;
 pub mod scope;
+pub mod setting;
 pub mod state;
 pub mod store;
 pub mod stored;
 pub mod transaction;
 pub mod transient;
 pub mod unstored;
+pub mod waiting;
 
 /// Makes a test of every function of the contract, for one database and one setting of its engines.
 ///
@@ -42,6 +50,14 @@ macro_rules! contract {
     };
     ($database:ty, $engine:expr) => {
         $crate::contract! { $database, $engine =>
+            after_commit {
+                queued_work_is_done_once_after_commit
+                queued_work_is_not_done_when_the_run_fails
+                queued_work_is_not_done_when_the_commit_fails
+                queued_work_is_done_where_the_writes_are_kept
+                queued_work_is_done_without_a_key
+                a_drain_waits_for_queued_work
+            }
             answer {
                 a_body_of_another_length_than_it_says_is_rolled_back
                 a_body_that_panics_is_rolled_back
@@ -52,6 +68,14 @@ macro_rules! contract {
                 arguments_can_be_reordered_and_renamed
                 a_skipped_argument_is_not_compared
                 every_byte_of_a_large_body_is_compared
+            }
+            by_hand {
+                an_operation_by_hand_is_as_an_annotated_handler
+                a_key_that_may_be_left_out_protects_where_it_is_sent
+                a_malformed_key_is_refused_even_if_it_may_be_left_out
+                a_field_of_the_body_may_be_the_key
+                a_name_of_its_own_survives_another_route
+                the_options_of_an_operation_are_its_own
             }
             canonical {
                 the_order_of_members_does_not_matter
@@ -96,6 +120,12 @@ macro_rules! contract {
                 a_drain_that_has_waited_long_enough_drops_the_work
                 a_handler_that_never_returns_is_ended
             }
+            downstream {
+                a_downstream_key_is_the_same_in_every_process
+                two_tenants_with_one_key_do_not_meet_downstream
+                a_run_that_was_rolled_back_is_not_charged_twice
+                without_a_key_there_is_none_to_hand_on
+            }
             ended {
                 a_handler_that_commits_by_itself_never_succeeds_nor_runs_again
                 a_leaked_savepoint_is_no_success
@@ -103,6 +133,10 @@ macro_rules! contract {
                 a_handler_that_replaces_its_transaction_never_succeeds
                 a_handler_that_rolls_back_and_writes_on_runs_once
                 the_pool_works_after_a_leaked_savepoint
+            }
+            endpoint {
+                a_named_endpoint_may_move_to_another_path
+                the_parameters_of_a_named_endpoint_are_compared
             }
             error {
                 a_refusal_is_a_problem_document
@@ -133,6 +167,11 @@ macro_rules! contract {
                 a_body_that_axum_refuses_leaves_the_key_unused
                 a_body_over_the_limit_leaves_the_key_unused
                 a_body_that_axum_refuses_is_refused_on_a_completed_key_too
+            }
+            fingerprint {
+                a_header_that_is_an_input_is_compared
+                another_body_is_the_same_request_where_nothing_is_compared
+                a_comparison_can_be_switched_on_and_off_between_builds
             }
             header {
                 a_quoted_key_is_accepted
@@ -208,10 +247,7 @@ macro_rules! contract {
             option {
                 the_key_may_be_a_part_of_the_request
                 a_key_that_is_not_required_may_be_missing_but_not_malformed
-                a_named_endpoint_survives_a_move
-                a_header_is_compared_as_its_function_says
-                a_body_may_be_compared_as_received
-                a_body_that_is_kept_has_axums_limit_and_rejections
+                a_stream_may_be_compared_as_received
                 a_handler_can_be_called_by_another_in_its_transaction
             }
             outcome {
@@ -236,14 +272,18 @@ macro_rules! contract {
                 a_key_of_another_format_is_refused
                 a_policy_may_read_the_key_from_another_field
                 the_status_of_a_mismatch_is_a_policys_to_choose
-                a_policy_may_compare_nothing
-                comparing_can_be_switched_on_and_off_between_builds
                 a_policy_may_bound_the_answers_it_stores
-                users_of_one_tenant_do_not_meet
+                users_whom_a_policy_names_do_not_meet
                 the_rejection_of_a_policys_extractor_is_the_answer
                 a_handler_overrides_its_policy
                 an_application_without_state_keeps_the_engine_in_an_extension
                 a_policys_field_outside_the_scope_is_compared
+            }
+            received {
+                received_json_is_compared_as_any_json
+                a_received_body_of_another_media_type_is_compared_as_bytes
+                a_received_body_that_is_refused_leaves_the_key_unused
+                a_received_body_may_hold_the_key
             }
             replay {
                 a_retry_replays_the_first_answer
@@ -264,6 +304,7 @@ macro_rules! contract {
             }
             scope {
                 tenants_do_not_meet
+                users_of_one_tenant_do_not_meet
                 endpoints_do_not_meet
                 without_the_endpoint_a_key_is_one_for_all
                 without_the_endpoint_the_method_is_still_compared
@@ -278,6 +319,14 @@ macro_rules! contract {
                 a_label_keeps_the_scope_when_an_argument_is_renamed
                 one_value_under_two_labels_is_two_scopes
                 a_get_beside_the_route_does_not_disturb_it
+            }
+            setting {
+                a_mismatch_may_have_another_status
+                a_key_of_another_format_is_refused
+                another_header_may_hold_the_key
+                what_is_not_compared_is_given_the_first_answer
+                an_engine_that_is_off_runs_every_request
+                a_task_may_be_given_what_its_request_has
             }
             state {
                 behind_an_arc_a_retry_replays_and_another_body_is_refused
@@ -324,6 +373,21 @@ macro_rules! contract {
             unstored {
                 a_failed_answer_whose_commit_fails_does_not_leave
                 nothing_is_said_of_a_transaction_that_was_lost
+            }
+            waiting {
+                a_duplicate_waits_and_gets_the_first_answer
+                a_duplicate_waits_and_gets_the_first_error
+                one_of_those_who_wait_runs_when_the_first_leaves_nothing
+                a_wait_that_runs_out_is_told_so
+                a_sender_of_events_is_told_503_when_the_wait_runs_out
+                another_body_does_not_wait
+                a_crowd_that_waits_holds_no_connection
+                a_duplicate_waits_for_another_process
+                a_duplicate_runs_when_another_process_leaves_nothing
+                a_crowd_that_waits_for_another_process_holds_one_connection
+                a_wait_may_be_longer_than_the_time_for_a_connection
+                who_does_not_wait_is_told_so_behind_one_who_does
+                a_drain_ends_the_wait_for_another_process
             }
         }
     };

@@ -52,7 +52,6 @@ policy_and_handler!(Strict, create_strictly, syntax = "strict");
 policy_and_handler!(Uuids, create_by_uuid, key_format = "uuid");
 policy_and_handler!(Named, create_by_other_header, header = "PayPal-Request-Id");
 policy_and_handler!(Conflicts, create_or_conflict, mismatch = 409);
-policy_and_handler!(Unread, create_unread, fingerprint = "off");
 policy_and_handler!(Small, create_small, max_response = "16B");
 
 async fn start<DB: TestDatabase>(
@@ -111,33 +110,6 @@ pub async fn the_status_of_a_mismatch_is_a_policys_to_choose<DB: TestDatabase>(b
     bench.assert_holds(1, 1).await;
 }
 
-// Cases: F-13
-pub async fn a_policy_may_compare_nothing<DB: TestDatabase>(bench: &Bench<DB>) {
-    let server = start(bench, Router::new().route("/orders", post(create_unread::<DB>))).await;
-
-    let first = server.send(&r1()).await;
-    let other = server.send(&r1().body(r#"{"item":"tea","qty":2}"#)).await;
-
-    assert_ran(&first, 201);
-    assert_replays(&first, &other);
-    bench.assert_holds(1, 1).await;
-}
-
-/// A deploy that switches the comparison on or off must not refuse the retries of before.
-pub async fn comparing_can_be_switched_on_and_off_between_builds<DB: TestDatabase>(bench: &Bench<DB>) {
-    let off = start(bench, Router::new().route("/orders", post(create_unread::<DB>))).await;
-    let on = start(bench, Router::new().route("/orders", post(create_strictly::<DB>))).await;
-    let (before, after) = (r1(), r1().fresh_key());
-
-    let first = off.send(&before).await;
-    assert_ran(&first, 201);
-    assert_replays(&first, &on.send(&before).await);
-
-    let first = on.send(&after).await;
-    assert_ran(&first, 201);
-    assert_replays(&first, &off.send(&after.body(r#"{"item":"tea","qty":2}"#)).await);
-}
-
 pub async fn a_policy_may_bound_the_answers_it_stores<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = start(bench, Router::new().route("/orders", post(create_small::<DB>))).await;
 
@@ -179,7 +151,7 @@ async fn create_per_user<DB: TestDatabase>(
 }
 
 // Cases: S-11
-pub async fn users_of_one_tenant_do_not_meet<DB: TestDatabase>(bench: &Bench<DB>) {
+pub async fn users_whom_a_policy_names_do_not_meet<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = start(bench, Router::new().route("/orders", post(create_per_user::<DB>))).await;
     let request = r1().field("X-User", "u1");
 

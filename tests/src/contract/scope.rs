@@ -179,6 +179,43 @@ fn header(parts: &Parts, name: &'static str) -> Result<String, StatusCode> {
     Ok(String::from_utf8_lossy(value.as_bytes()).replace("%00", "\0"))
 }
 
+/// The caller within the tenant.
+#[derive(ScopeValue)]
+struct UserId(String);
+
+impl<S: Sync> FromRequestParts<S> for UserId {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        Ok(Self(header(parts, "x-user")?))
+    }
+}
+
+#[idempotent(scope = "tenant,user,endpoint", ttl = "24h")]
+async fn per_member<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    user: UserId,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    Ok((StatusCode::CREATED, Json(insert_order::<DB>(&mut *tx, &tenant, &order).await?)))
+}
+
+// Cases: S-11
+pub async fn users_of_one_tenant_do_not_meet<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = bench.server().routes(Router::new().route("/orders", post(per_member::<DB>))).start().await;
+    let of = |user| r1().field("X-User", user);
+
+    let first = server.send(&of("u1")).await;
+    let second = server.send(&of("u2")).await;
+
+    assert_ran(&first, 201);
+    assert_ran(&second, 201);
+    assert_replays(&first, &server.send(&of("u1")).await);
+    assert_replays(&second, &server.send(&of("u2")).await);
+    bench.assert_holds(2, 2).await;
+}
+
 #[idempotent(scope = "tenant,region", ttl = "24h")]
 async fn per_region<DB: TestDatabase>(
     tx: &mut Transaction<'_, DB>,

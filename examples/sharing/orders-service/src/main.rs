@@ -1,0 +1,39 @@
+//! Serves the orders on SQLite, in a temporary directory: `cargo run -p orders-service`.
+
+use std::error::Error;
+use std::time::Duration;
+
+use idem_runtime::{Idempotency, SqlitePools};
+use sqlx::sqlite::SqliteConnectOptions;
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let port = std::env::var("PORT").map_or(Ok(3001), |port| port.parse::<u16>())?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    let address = listener.local_addr()?;
+
+    let directory = std::env::temp_dir().join(format!("orders-service-{}", std::process::id()));
+    std::fs::create_dir(&directory)?;
+    let database = SqliteConnectOptions::new().filename(directory.join("orders.db")).create_if_missing(true);
+    let pools = SqlitePools::connect_with(database).await?;
+    orders_service::create_tables(pools.writer()).await?;
+
+    let idempotency = Idempotency::builder(pools).build()?;
+    idempotency.migrate().await?;
+
+    println!(
+        r#"Listening on http://{address}. Try, in another terminal, once and once more:
+
+curl -i http://{address}/orders -H 'X-Tenant: t1' -H 'Idempotency-Key: "k-1"' \
+     -H 'Content-Type: application/json' -d '{{"item":"tea","qty":1}}'"#
+    );
+
+    let ctrl_c = async { drop(tokio::signal::ctrl_c().await) };
+    axum::serve(listener, orders_service::router(idempotency.clone())).with_graceful_shutdown(ctrl_c).await?;
+
+    // A handler goes on when its client has left, so the server does not wait for it; this does.
+    idempotency.drain(Duration::from_secs(30)).await;
+    std::fs::remove_dir_all(directory)?;
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! Serves the refunds on SQLite, in a temporary directory: `cargo run -p refunds-service`.
+
+use std::error::Error;
+use std::time::Duration;
+
+use idem_runtime::{Idempotency, SqlitePools};
+use sqlx::sqlite::SqliteConnectOptions;
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let port = std::env::var("PORT").map_or(Ok(3002), |port| port.parse::<u16>())?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    let address = listener.local_addr()?;
+
+    let directory = std::env::temp_dir().join(format!("refunds-service-{}", std::process::id()));
+    std::fs::create_dir(&directory)?;
+    let database = SqliteConnectOptions::new().filename(directory.join("refunds.db")).create_if_missing(true);
+    let pools = SqlitePools::connect_with(database).await?;
+    refunds_service::create_tables(pools.writer()).await?;
+
+    let idempotency = Idempotency::builder(pools).build()?;
+    idempotency.migrate().await?;
+
+    println!(
+        r#"Listening on http://{address}. Try, in another terminal, once and once more:
+
+curl -i http://{address}/refunds -H 'X-Tenant: t1' -H 'Idempotency-Key: "k-1"' \
+     -H 'Content-Type: application/json' -d '{{"order_id":1,"cents":250}}'"#
+    );
+
+    let ctrl_c = async { drop(tokio::signal::ctrl_c().await) };
+    axum::serve(listener, refunds_service::router(idempotency.clone()))
+        .with_graceful_shutdown(ctrl_c)
+        .await?;
+
+    // A handler goes on when its client has left, so the server does not wait for it; this does.
+    idempotency.drain(Duration::from_secs(30)).await;
+    std::fs::remove_dir_all(directory)?;
+    Ok(())
+}
