@@ -1,6 +1,6 @@
 async fn create(
     guard: ::idem_runtime::__private::Guard<
-        <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
+        <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db<fn(&())>,
         ::idem_runtime::__private::NoPolicy,
     >,
     trace: Query<Trace>,

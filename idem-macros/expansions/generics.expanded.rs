@@ -5,7 +5,7 @@ pub(crate) async fn create<
     const N: usize,
 >(
     guard: ::idem_runtime::__private::Guard<
-        <Transaction<'static, Sqlite> as ::idem_runtime::__private::Tx>::Db,
+        <Transaction<'static, Sqlite> as ::idem_runtime::__private::Tx>::Db<fn(&())>,
         ::idem_runtime::__private::NoPolicy,
     >,
     filter: Query<U>,

@@ -2,7 +2,7 @@
 #[cfg(unix)]
 pub async fn create<T: ::core::marker::Send + 'static + Deserialize>(
     guard: ::idem_runtime::__private::Guard<
-        <PgConnection as ::idem_runtime::__private::Tx>::Db,
+        <PgConnection as ::idem_runtime::__private::Tx>::Db<fn(&())>,
         ::idem_runtime::__private::NoPolicy,
     >,
     tenant: Self,

@@ -1,6 +1,6 @@
 async fn create(
     guard: ::idem_runtime::__private::Guard<
-        <PgConnection as ::idem_runtime::__private::Tx>::Db,
+        <PgConnection as ::idem_runtime::__private::Tx>::Db<fn(&())>,
         api::Shared<Tenant>,
     >,
     version: Version,

@@ -24,7 +24,7 @@
 }
 async fn create(
     guard: ::idem_runtime::__private::Guard<
-        <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db,
+        <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db<fn(&())>,
         ::idem_runtime::__private::NoPolicy,
     >,
     tenant: TenantId,

@@ -3,7 +3,7 @@ async fn create(
         <Transaction<
             'static,
             Sqlite,
-        > as crate::vendored::idem_runtime::__private::Tx>::Db,
+        > as crate::vendored::idem_runtime::__private::Tx>::Db<fn(&())>,
         crate::vendored::idem_runtime::__private::NoPolicy,
     >,
     claims: Claims,

@@ -1,7 +1,7 @@
 /// Creates an order.
 pub async fn create(
     guard: ::idem_runtime::__private::Guard<
-        <PgConnection as ::idem_runtime::__private::Tx>::Db,
+        <PgConnection as ::idem_runtime::__private::Tx>::Db<fn(&())>,
         ::idem_runtime::__private::NoPolicy,
     >,
     tenant: TenantId,

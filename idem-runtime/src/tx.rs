@@ -12,20 +12,20 @@ use crate::store::Store;
     label = "expected `sqlx::Transaction<'_, DB>` or a connection such as `PgConnection`"
 )]
 pub trait Tx {
-    /// The database.
-    type Db: Store;
+    /// The database. `Once` is for the compiler's messages alone: see the expansion of a handler.
+    type Db<Once>: Store;
 }
 
 impl<DB: Store> Tx for Transaction<'_, DB> {
-    type Db = DB;
+    type Db<Once> = DB;
 }
 
 #[cfg(feature = "postgres")]
 impl Tx for sqlx::PgConnection {
-    type Db = sqlx::Postgres;
+    type Db<Once> = sqlx::Postgres;
 }
 
 #[cfg(feature = "sqlite")]
 impl Tx for sqlx::SqliteConnection {
-    type Db = sqlx::Sqlite;
+    type Db<Once> = sqlx::Sqlite;
 }

@@ -1,7 +1,6 @@
 //! The guard: the first argument of every annotated handler.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use axum::body::Body;
 use axum::extract::{FromRef, FromRequestParts, MatchedPath, OriginalUri};
@@ -22,14 +21,10 @@ use crate::store::Store;
 ///
 /// It stands in the signature of every annotated handler, and an application needs it only to call such a handler in a
 /// unit test: see [`Idempotency::guard`].
-///
-/// `Once` is never named. A type with a lifetime bound inside it is not among the bounds that rustc checks where they are
-/// written, so that `debug_handler`, which writes one and then uses it, reports a missing engine once.
-pub struct Guard<DB: Store, P = NoPolicy, Once = fn(&())> {
+pub struct Guard<DB: Store, P = NoPolicy> {
     engine: Idempotency<DB>,
     policy: P,
     seen: Seen,
-    once: PhantomData<Once>,
 }
 
 impl<DB: Store, P> Guard<DB, P> {
@@ -55,7 +50,7 @@ impl<DB: Store, P> Guard<DB, P> {
 #[doc(hidden)]
 #[must_use]
 pub fn begin<DB: Store, P: Policy>(guard: Guard<DB, P>, options: Options) -> (Call<DB>, P) {
-    let Guard { engine, policy, seen, .. } = guard;
+    let Guard { engine, policy, seen } = guard;
     let rules = options.over(P::OPTIONS).rules(&engine.0.defaults);
     let mut call = Call::new(engine.0, rules, seen);
     policy.describe(&mut call);
@@ -90,7 +85,7 @@ impl<DB: Store> Idempotency<DB> {
             route: Some("/".to_owned()),
             key: Ok(Some(key)),
         };
-        Guard { engine: self.clone(), policy, seen, once: PhantomData }
+        Guard { engine: self.clone(), policy, seen }
     }
 }
 
@@ -188,7 +183,7 @@ where
             route: parts.extensions.get::<MatchedPath>().map(|route| route.as_str().to_owned()),
             key: IdempotencyKey::from_fields(fields, syntax),
         };
-        Ok(Self { engine, policy, seen, once: PhantomData })
+        Ok(Self { engine, policy, seen })
     }
 }
 
