@@ -4,6 +4,10 @@ use sqlx::Transaction;
 
 use crate::store::Store;
 
+/// The parameter of [`Tx::Db`] in an expansion: any type with a lifetime bound inside it.
+#[doc(hidden)]
+pub type Once = fn(&());
+
 /// A type whose `&mut` is the handler's transaction: [`sqlx::Transaction`], or the connection inside it.
 ///
 /// Implemented for every lifetime of a transaction, so that the bound never meets one in a future's type.
