@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::engine::{Keyed, Run};
 use crate::execution::Execution;
-use crate::fingerprint::{Fingerprint, Fingerprinter};
+use crate::fingerprint::{Fingerprint, Fingerprinter, Target};
 use crate::held::Held;
 use crate::idempotency::Inner;
 use crate::in_process::Attempt;
@@ -58,13 +58,15 @@ pub enum Admitted<DB: Store> {
 impl<DB: Store> Call<DB> {
     pub(crate) fn new(engine: Arc<Inner<DB>>, rules: Rules, seen: Seen) -> Self {
         let fingerprinter = if rules.compares {
-            // A named endpoint may move to another path.
-            let path = rules.endpoint.is_none().then_some(seen.path.as_str());
-            Fingerprinter::new(seen.method.as_str(), path)
+            let target = rules.endpoint.map_or(Target::Path(&seen.path), Target::Name);
+            Fingerprinter::new(seen.method.as_str(), target)
         } else {
             Fingerprinter::off()
         };
-        Self { engine, rules, seen, fingerprinter, scope: Ok(Scope::new()) }
+        // A name that is empty would be one for all who forget it.
+        let is_nameless = rules.endpoint.is_some_and(str::is_empty);
+        let scope = if is_nameless { Scope::new().endpoint_named("") } else { Ok(Scope::new()) };
+        Self { engine, rules, seen, fingerprinter, scope }
     }
 
     /// The rules, for an operation that is described by hand.
@@ -105,7 +107,9 @@ impl<DB: Store> Call<DB> {
 
     /// Makes the scope the one that all requests share.
     pub fn global(&mut self) {
-        self.extend_scope(|_| Ok(Scope::global()));
+        self.extend_scope(
+            |scope| if scope.is_empty() { Ok(Scope::global()) } else { Err(ScopeError::NotAlone) },
+        );
     }
 
     fn extend_scope(&mut self, extend: impl FnOnce(Scope) -> Result<Scope, ScopeError>) {

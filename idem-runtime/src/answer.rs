@@ -29,23 +29,23 @@ impl<DB: Store> Inner<DB> {
         problem.response(&self.http.problem_base, terms).map(Body::from)
     }
 
-    /// Collects a body within `limit` and keeps what will be replayed. `None` if it is too large, has no known length,
-    /// or fails.
+    /// Collects a body within `limit` and keeps what will be replayed.
+    ///
+    /// # Errors
+    /// That the response is not storable, if its body is too large, has no known length, or fails; the same as for a
+    /// handler, if it does not end in time.
     pub(crate) async fn keep(
         &self,
         rules: &Rules,
         parts: &Parts,
         body: Body,
         limit: Duration,
-    ) -> Option<(StoredResponse, Bytes)> {
-        let body = match collect(body, rules.max_response, limit).await {
-            Ok(body) => body,
-            Err(why) => {
-                tracing::error!(why, "an answer cannot be stored");
-                return None;
-            }
-        };
-        Some((StoredResponse::keep(parts, body.clone(), &rules.replay_headers), body))
+    ) -> Result<(StoredResponse, Bytes), Problem> {
+        let body = collect(body, rules.max_response, limit).await.map_err(|why| {
+            tracing::error!(why, "an answer cannot be stored");
+            if why == OVER_LIMIT { Problem::Transient } else { Problem::ResponseNotStorable }
+        })?;
+        Ok((StoredResponse::keep(parts, body.clone(), &rules.replay_headers), body))
     }
 
     /// Checks the table before the first reservation.
@@ -77,6 +77,9 @@ pub(crate) fn answer_from(found: &Found, fingerprint: &Digest) -> Result<Respons
     }
 }
 
+/// Why a body is not kept that would have been, had it ended in time.
+const OVER_LIMIT: &str = "its body did not end within the run limit";
+
 /// The whole of a body whose length is known beforehand and at most `max` bytes. One without a length is a stream,
 /// which may never end.
 async fn collect(body: Body, max: usize, limit: Duration) -> Result<Bytes, &'static str> {
@@ -95,7 +98,7 @@ async fn collect(body: Body, max: usize, limit: Duration) -> Result<Bytes, &'sta
     // All of it, because the length is asked of the application's code too.
     match execute(limit, collecting).await {
         Ok(collected) => collected,
-        Err(Stop::OverLimit) => Err("its body did not end"),
+        Err(Stop::OverLimit) => Err(OVER_LIMIT),
         Err(Stop::Panicked(_)) => Err("its body panicked"),
     }
 }

@@ -112,13 +112,11 @@ impl<DB: Store> Run<DB> {
             if let Err(refused) = self.await_turn(held).await {
                 return ControlFlow::Break(Reserved::Ended(self.refused(refused)));
             }
-            let limit = self.engine.http.acquire_timeout;
+            let limit = self.attempt_limit();
             let begun = match tokio::time::timeout(limit, self.begin(held)).await {
                 Ok(Ok(begun)) => begun,
                 Ok(Err(refused)) => return self.missed(refused),
-                Err(_elapsed) => {
-                    return ControlFlow::Break(Reserved::Ended(self.refused(Refused::out_of_time())));
-                }
+                Err(_elapsed) => return self.missed(Refused::out_of_time()),
             };
             if let Some(keyed) = &self.keyed {
                 keyed.claim.running(keyed.request.fingerprint);

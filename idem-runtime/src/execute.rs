@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 /// Why a handler's future has no value.
 #[doc(hidden)]
@@ -53,6 +53,12 @@ pub struct Execute<F> {
     limit: Option<Pin<Box<Sleep>>>,
 }
 
+impl<F> Execute<F> {
+    fn is_over(&self) -> bool {
+        self.limit.as_ref().is_some_and(|limit| limit.deadline() <= Instant::now())
+    }
+}
+
 impl<F: Future> Future for Execute<F> {
     type Output = Result<F::Output, Stop>;
 
@@ -62,6 +68,13 @@ impl<F: Future> Future for Execute<F> {
         // Unwind safe: after a panic the future is only dropped, and its transaction is rolled back.
         let ended = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))) {
             Err(panic) => Err(Stop::Panicked(panic)),
+            // It may have blocked beyond its limit, and the key may have expired meanwhile.
+            Ok(Poll::Ready(value)) if this.is_over() => {
+                match catch_unwind(AssertUnwindSafe(|| drop(value))) {
+                    Ok(()) => Err(Stop::OverLimit),
+                    Err(panic) => Err(Stop::Panicked(panic)),
+                }
+            }
             Ok(Poll::Ready(value)) => Ok(value),
             Ok(Poll::Pending) => {
                 let Some(limit) = &mut this.limit else { return Poll::Pending };
@@ -113,6 +126,16 @@ mod tests {
     #[test]
     fn a_future_that_never_ends_is_over_its_limit() {
         assert!(matches!(run(Duration::ZERO, pending::<()>()), Err(Stop::OverLimit)));
+    }
+
+    // Its row was committed after it had expired, and a retry at once ran.
+    #[test]
+    fn a_value_that_comes_over_the_limit_is_none() {
+        let limit = Duration::from_millis(1);
+
+        let blocking = async { std::thread::sleep(2 * limit) };
+
+        assert!(matches!(run(limit, blocking), Err(Stop::OverLimit)));
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Execution {
         self.key.as_ref().map(|key| self.scope.downstream_key(key, step))
     }
 
-    /// Has `work` done once the run has committed, each in a task of its own that begins in the order of the calls.
+    /// Has `work` done once the run has committed, each in a task of its own, in no order among them.
     ///
     /// Dropped unpolled if the run does not commit: it rolls back, panics, runs too long, or the database refuses the
     /// COMMIT. A replay runs no handler, so nothing of it happens again. [`KeepWrites`](crate::KeepWrites) commits, and

@@ -110,7 +110,8 @@ impl<DB: Store> Operation<DB> {
         self
     }
 
-    /// Makes the scope the one that all requests share: whoever sends a key gets its answer.
+    /// Makes the scope the one that all requests share: whoever sends a key gets its answer. Beside other parts it is
+    /// answered 500 `idempotency_scope_unresolved`, as an operation without a scope is.
     pub fn global(mut self) -> Self {
         self.call.global();
         self
@@ -133,7 +134,7 @@ impl<DB: Store> Operation<DB> {
     /// How long the key is remembered from its reservation, in whole seconds, rounded up: 1 s to 10 years, what is
     /// beyond counts as the nearer of them; one day if not given. Below a day, a client that retries late runs again.
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        let secs = ttl.as_secs() + u64::from(ttl.subsec_nanos() > 0);
+        let secs = ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0));
         self.call.rules().ttl_secs = secs.clamp(1, LONGEST_TTL_SECS);
         self
     }

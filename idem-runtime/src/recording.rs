@@ -13,10 +13,10 @@ use crate::store::{Cause, Complete, Probe, Store};
 impl<'h, DB: Store> Attempt<'h, DB> {
     /// A lasting success: the answer goes into the key row, in the transaction that reserved it.
     pub(crate) async fn complete(mut self, parts: Parts, body: Body) -> Recorded<'h, DB> {
-        let Some((stored, body)) =
-            self.run.engine.keep(&self.run.rules, &parts, body, self.run_limit()).await
-        else {
-            return self.reject(Problem::ResponseNotStorable).await;
+        let kept = self.run.engine.keep(&self.run.rules, &parts, body, self.run_limit()).await;
+        let (stored, body) = match kept {
+            Ok(kept) => kept,
+            Err(problem) => return self.reject(problem).await,
         };
         match DB::TransactionManager::get_transaction_depth(&self.tx) {
             1 => {}
@@ -53,10 +53,10 @@ impl<'h, DB: Store> Attempt<'h, DB> {
 
     /// A lasting failure: the writes go, and the answer is stored once they are gone.
     pub(crate) async fn roll_back_and_record(mut self, parts: Parts, body: Body) -> Recorded<'h, DB> {
-        let Some((stored, body)) =
-            self.run.engine.keep(&self.run.rules, &parts, body, self.run_limit()).await
-        else {
-            return self.reject(Problem::ResponseNotStorable).await;
+        let kept = self.run.engine.keep(&self.run.rules, &parts, body, self.run_limit()).await;
+        let (stored, body) = match kept {
+            Ok(kept) => kept,
+            Err(problem) => return self.reject(problem).await,
         };
         match roll_back(&mut self.tx).await {
             RolledBack::Acknowledged => {}

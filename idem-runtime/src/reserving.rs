@@ -54,6 +54,16 @@ impl Refused {
         matches!(self.why, Why::InProgress)
     }
 
+    /// Whether the store could not be asked, which it may be the next time.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        matches!(self.why, Why::Failed(Problem::StoreUnavailable))
+    }
+
+    /// What it is to a request that knows of a run in another process: that it has waited in vain.
+    pub(crate) fn while_waiting(self) -> Self {
+        if self.is_unavailable() { Self::in_progress(self.condition) } else { self }
+    }
+
     pub(crate) fn condition(&self) -> Condition {
         self.condition
     }

@@ -32,11 +32,19 @@ pub(crate) struct Turn {
     gone: CancellationToken,
     /// What the last attempt left of its connection, if there was one and the key was another's.
     missed: Option<Condition>,
+    /// Whether the key was another's before: then only the time ends the wait.
+    has_missed: bool,
 }
 
 impl Turn {
     pub(crate) fn new(until: Instant) -> Self {
-        Self { until, pauses: Pauses::default(), gone: CancellationToken::new(), missed: None }
+        Self {
+            until,
+            pauses: Pauses::default(),
+            gone: CancellationToken::new(),
+            missed: None,
+            has_missed: false,
+        }
     }
 
     /// When the next attempt is to be made; `None` if none is, because its time is as good as over.
@@ -47,6 +55,13 @@ impl Turn {
         Some(last.min(now + self.pauses.next()))
     }
 
+    /// Whether another attempt is to follow one that was refused. An attempt that failed says nothing of the run that is
+    /// waited for.
+    fn goes_on(&self, refused: &Refused) -> bool {
+        let is_worth_it = refused.is_in_progress() || (self.has_missed && refused.is_unavailable());
+        is_worth_it && self.until > Instant::now()
+    }
+
     /// What the request's future holds for as long as somebody waits for its answer.
     pub(crate) fn guard(&self) -> DropGuard {
         self.gone.clone().drop_guard()
@@ -54,14 +69,31 @@ impl Turn {
 }
 
 impl<DB: Store> Run<DB> {
+    /// Whether the run has found its key in another process.
+    fn waits(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.has_missed)
+    }
+
+    /// How long an attempt to reserve the key may take: one that waits has less time, the longer it waits.
+    pub(crate) fn attempt_limit(&self) -> Duration {
+        let limit = self.engine.http.acquire_timeout;
+        match &self.turn {
+            Some(turn) if turn.has_missed => {
+                limit.min(turn.until.saturating_duration_since(Instant::now()).max(LONGEST))
+            }
+            _ => limit,
+        }
+    }
+
     /// Another attempt for a run whose key another process holds, or its end.
     pub(crate) fn missed<'h>(mut self, refused: Refused) -> ControlFlow<Reserved<'h, DB>, Self> {
-        let Some(turn) =
-            self.turn.as_mut().filter(|turn| refused.is_in_progress() && turn.until > Instant::now())
-        else {
+        let goes_on = self.turn.as_ref().is_some_and(|turn| turn.goes_on(&refused));
+        let Some(turn) = self.turn.as_mut().filter(|_| goes_on) else {
+            let refused = if self.waits() { refused.while_waiting() } else { refused };
             return ControlFlow::Break(Reserved::Ended(self.refused(refused)));
         };
         turn.missed = Some(refused.condition());
+        turn.has_missed = true;
         if let Some(keyed) = &self.keyed {
             keyed.claim.elsewhere();
         }
@@ -76,21 +108,24 @@ impl<DB: Store> Run<DB> {
         let Some(condition) = turn.missed.take() else { return Ok(()) };
         held.end(condition).await;
 
-        let until = turn.until;
-        let resume = turn.resume(Instant::now());
         let engine = &self.engine;
-        let attempt = async {
-            sleep_until(resume.unwrap_or(until)).await;
-            if resume.is_none() { None } else { timeout_at(until, engine.connection()).await.ok() }
-        };
-        let attempt = turn.gone.run_until_cancelled(engine.tasks.until_draining(attempt)).await;
-        match attempt.flatten().flatten() {
-            Some(Ok(connection)) => {
-                *held = connection;
-                Ok(())
+        loop {
+            let until = turn.until;
+            let resume = turn.resume(Instant::now());
+            let attempt = async {
+                sleep_until(resume.unwrap_or(until)).await;
+                if resume.is_none() { None } else { timeout_at(until, engine.connection()).await.ok() }
+            };
+            let attempt = turn.gone.run_until_cancelled(engine.tasks.until_draining(attempt)).await;
+            match attempt.flatten().flatten() {
+                Some(Ok(connection)) => {
+                    *held = connection;
+                    return Ok(());
+                }
+                // None is to be had for now, which says nothing of the run that is waited for.
+                Some(Err(_unavailable)) => {}
+                None => return Err(Refused::in_progress(Condition::Clean)),
             }
-            Some(Err(problem)) => Err(Refused::failed(problem, Condition::Clean)),
-            None => Err(Refused::in_progress(Condition::Clean)),
         }
     }
 }

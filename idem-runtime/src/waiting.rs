@@ -69,6 +69,11 @@ impl<DB: Store> Inner<DB> {
                     Phase::Over(Attempt::Found(found)) => {
                         return answer_from(&found, &request.fingerprint).map(Err);
                     }
+                    // One attempt that failed says nothing of the run that is waited for.
+                    Phase::Over(Attempt::Failed(Problem::StoreUnavailable)) if has_run => {
+                        patience.left_for_run().ok_or(Problem::InProgress)?;
+                        break;
+                    }
                     Phase::Over(Attempt::Failed(problem)) => return Err(problem),
                     Phase::Over(Attempt::InProgress) => {
                         if patience.left_for_run().is_none() || self.tasks.are_draining() {

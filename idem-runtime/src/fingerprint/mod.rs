@@ -123,6 +123,15 @@ macro_rules! impl_for_tuples {
 
 impl_for_tuples!(T1 T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15 T16);
 
+/// What a request is sent to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target<'a> {
+    /// The concrete path.
+    Path(&'a str),
+    /// An endpoint with a name of its own, which may move to another path.
+    Name(&'a str),
+}
+
 /// Collects what the arguments of one request add, and makes a [`Digest`] of it.
 ///
 /// An addition is labelled by its kind, not by the argument it came from, and the order of additions does not
@@ -140,15 +149,16 @@ pub struct Fingerprinter {
 }
 
 impl Fingerprinter {
-    /// For a request by `method` to the concrete `path`, or to whatever path if the endpoint has a name of
-    /// its own.
-    pub(crate) fn new(method: &str, path: Option<&str>) -> Self {
+    /// For a request by `method` to `target`.
+    pub(crate) fn new(method: &str, target: Target<'_>) -> Self {
         let mut request = Sha256::new_with_prefix("idfp1");
         put_prefixed(&mut request, method.as_bytes());
-        request.update([u8::from(path.is_some())]);
-        if let Some(path) = path {
-            put_prefixed(&mut request, path.as_bytes());
-        }
+        let (kind, text) = match target {
+            Target::Path(path) => (1, path),
+            Target::Name(name) => (2, name),
+        };
+        request.update([kind]);
+        put_prefixed(&mut request, text.as_bytes());
         Self { request, additions: Vec::new(), failure: None, is_off: false }
     }
 
@@ -209,8 +219,8 @@ impl Fingerprinter {
 
     /// The digest of the request and all that was added.
     ///
-    /// SHA-256 over `"idfp1"`, f(method), one byte 1 and f(path) or one byte 0 alone, then f(kind) and
-    /// f(SHA-256 of the content) of each addition, sorted by both; f(x) is the length of x in bytes as 32
+    /// SHA-256 over `"idfp1"`, f(method), one byte 1 and f(path), or one byte 2 and f(name of the endpoint), then f(kind)
+    /// and f(SHA-256 of the content) of each addition, sorted by both; f(x) is the length of x in bytes as 32
     /// bits, big-endian, then x.
     ///
     /// # Errors

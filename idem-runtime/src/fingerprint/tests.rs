@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Digest, Fingerprint, Fingerprinter};
+use super::{Digest, Fingerprint, Fingerprinter, Target};
 
 fn hex(digest: Digest) -> String {
     digest.as_bytes().iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
@@ -15,7 +15,7 @@ fn hex(digest: Digest) -> String {
 
 /// The digest of a `POST /orders` to which `add` adds.
 fn orders(add: impl FnOnce(&mut Fingerprinter)) -> Digest {
-    let mut fingerprinter = Fingerprinter::new("POST", Some("/orders"));
+    let mut fingerprinter = Fingerprinter::new("POST", Target::Path("/orders"));
     add(&mut fingerprinter);
     fingerprinter.finish().expect("the additions have a canonical form")
 }
@@ -33,8 +33,8 @@ impl Fingerprint for Text {
 /// format version.
 #[test]
 fn digests_are_what_they_were_when_they_were_stored() {
-    let nameless = Fingerprinter::new("POST", None).finish().unwrap();
-    assert_eq!(hex(nameless), "18361719ec33da14c9bda56e5824a31fa0d5b515650394f00dcd53c5446f599a");
+    let named = Fingerprinter::new("POST", Target::Name("orders.create")).finish().unwrap();
+    assert_eq!(hex(named), "e321f8df80d0206acb946263dafda5950585edfa5064303c49e74311bbcf0dfe");
 
     assert_eq!(hex(orders(|_| ())), "5f7ded604aab51295906dae52546afa2d4fa3c4d5a6715e3ebc8d868cdf247aa");
     assert_eq!(
@@ -47,7 +47,7 @@ fn digests_are_what_they_were_when_they_were_stored() {
         "eb03af7b36390146fe68a596516a365146e978baff0f57822d99d597b0f53623"
     );
 
-    let mut several = Fingerprinter::new("POST", Some("/accounts/1/charges"));
+    let mut several = Fingerprinter::new("POST", Target::Path("/accounts/1/charges"));
     several.json("path", &HashMap::from([("id", 1)]));
     several.json("query", &HashMap::from([("dry", false)]));
     several.json("json", &HashMap::from([("amount", 9_007_199_254_740_993_u64)]));
@@ -115,12 +115,13 @@ fn a_received_body_that_is_not_compared_adds_nothing() {
 #[test]
 fn method_and_path_count() {
     let digests = [
-        Fingerprinter::new("POST", Some("/orders")),
-        Fingerprinter::new("PATCH", Some("/orders")),
-        Fingerprinter::new("POST", Some("/orders/1")),
-        Fingerprinter::new("POST", Some("")),
-        Fingerprinter::new("POST", None),
-        Fingerprinter::new("POST/orders", None),
+        Fingerprinter::new("POST", Target::Path("/orders")),
+        Fingerprinter::new("PATCH", Target::Path("/orders")),
+        Fingerprinter::new("POST", Target::Path("/orders/1")),
+        Fingerprinter::new("POST", Target::Path("")),
+        Fingerprinter::new("POST", Target::Name("/orders")),
+        Fingerprinter::new("POST", Target::Name("orders.create")),
+        Fingerprinter::new("POST/orders", Target::Name("")),
     ]
     .map(|fingerprinter| fingerprinter.finish().unwrap());
 
@@ -194,7 +195,7 @@ fn a_tuple_adds_what_its_parts_add() {
 
 #[test]
 fn the_first_failure_is_reported_with_its_kind_and_cause() {
-    let mut into = Fingerprinter::new("POST", None);
+    let mut into = Fingerprinter::new("POST", Target::Name("orders.create"));
     into.json("query", &1);
     into.json("form", &f64::NAN);
     into.json("json", &HashMap::from([((), 1)]));

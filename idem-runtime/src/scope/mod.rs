@@ -137,7 +137,8 @@ impl Scope {
     /// The label is part of the identity: `5` as a tenant and `5` as a user are different scopes.
     ///
     /// # Errors
-    /// [`ScopeError::Empty`] or [`ScopeError::Nul`] if the label or the value is empty or holds a NUL.
+    /// [`ScopeError::Empty`] or [`ScopeError::Nul`] if the label or the value is empty or holds a NUL;
+    /// [`ScopeError::NotAlone`] if this is the global scope.
     pub fn with<V: ScopeValue + ?Sized>(mut self, label: &str, value: &V) -> Result<Self, ScopeError> {
         self.push(label, value)?;
         Ok(self)
@@ -187,6 +188,9 @@ impl Scope {
 
     /// [`with`](Self::with), in place.
     pub(crate) fn push<V: ScopeValue + ?Sized>(&mut self, label: &str, value: &V) -> Result<(), ScopeError> {
+        if self.is_global() {
+            return Err(ScopeError::NotAlone);
+        }
         let value = value.scope_value();
         for text in [label, &value] {
             if text.is_empty() {
@@ -198,6 +202,11 @@ impl Scope {
         }
         self.parts.push((label.to_owned(), value.into_owned()));
         Ok(())
+    }
+
+    /// Whether this is the scope of all requests, the one whose part has no value.
+    fn is_global(&self) -> bool {
+        self.parts.iter().any(|(_, value)| value.is_empty())
     }
 
     /// Whether no part has been added.
@@ -280,6 +289,9 @@ pub enum ScopeError {
         /// The part's label.
         label: String,
     },
+    /// The global scope and another part: a key is unique everywhere, or within the parts. A scope that is described
+    /// by hand says one of the two.
+    NotAlone,
 }
 
 impl ScopeError {
@@ -288,6 +300,7 @@ impl ScopeError {
     pub fn label(&self) -> &str {
         match self {
             Self::Empty { label } | Self::Nul { label } => label,
+            Self::NotAlone => GLOBAL,
         }
     }
 }
@@ -296,6 +309,7 @@ impl fmt::Display for ScopeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty { label } => write!(f, "the scope's part `{label}` is empty"),
+            Self::NotAlone => f.write_str("the global scope has other parts"),
             Self::Nul { label } => write!(f, "the scope's part `{}` holds a NUL", label.escape_default()),
         }
     }

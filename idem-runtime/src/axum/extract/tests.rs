@@ -14,6 +14,7 @@ use http::{HeaderMap, Method, Uri, Version};
 use serde::{Deserialize, Serialize};
 use tower_service::Service as _;
 
+use crate::fingerprint::Target;
 use crate::{Digest, Fingerprint, Fingerprinter, Inert, ScopeValue};
 
 /// The digest of a request by POST, to a named endpoint, whose handler takes `argument`.
@@ -23,7 +24,7 @@ pub(in crate::axum) fn digest(argument: &impl Fingerprint) -> Digest {
 
 /// The digest of that request if its argument adds what `add` adds.
 pub(in crate::axum) fn as_if(add: impl FnOnce(&mut Fingerprinter)) -> Digest {
-    let mut into = Fingerprinter::new("POST", None);
+    let mut into = Fingerprinter::new("POST", Target::Path("/"));
     add(&mut into);
     into.finish().expect("the argument has a canonical form")
 }
@@ -62,27 +63,27 @@ fn the_kinds_are_what_they_were_when_they_were_stored() {
 
     assert_eq!(
         hex(digest(&Json(CHARGE))),
-        "Digest(bc3c54ccaf3f30fd460944f1294439a5088b745a73b233b962ed7ce2af50c741)"
+        "Digest(b5d0f96f930ed2767def7c7a12cdca4883ba41f440f3666b72f5d19511dc0d3b)"
     );
     assert_eq!(
         hex(digest(&Form(CHARGE))),
-        "Digest(c3190b343e564f363830766aab1b60c6263f75766d4d682da55a7ca77da608ac)"
+        "Digest(90e5a8f925e5afff0869e69c441439b8798719b92842f8140cff68f35051cbf5)"
     );
     assert_eq!(
         hex(digest(&Query(CHARGE))),
-        "Digest(ee2404713b9f4933d387aca32a27c1a81cd80e134bf25ee90f1fb7dd3d86db35)"
+        "Digest(cbe76dd0c6eb27df1b11ddf0ed64ec1b990893cfc97d8d75fd1972067bf0de6a)"
     );
     assert_eq!(
         hex(digest(&Path((7, "a")))),
-        "Digest(d85cbb3d099c730aa16910c5f9a03f94dd8d494b46351d0dec386bed56922cf6)"
+        "Digest(22e1cb995674a2101d135ba15f169639202bf46f74a9b5ecd2e38f4d8b8bc589)"
     );
     assert_eq!(
         hex(digest(&Bytes::from_static(b"a"))),
-        "Digest(8140bfbd258263a56c34f3ce6438d2373549b17b9e185c9952928c553f237530)"
+        "Digest(f962db7e7aed5aae1556b71948491d89fae05c2ffe1e839957ca480777e21c6f)"
     );
     assert_eq!(
         hex(digest(&"a".to_owned())),
-        "Digest(bfee9e923675e949217e335870264d5f7dc75e514fbe148ec5261cbba046749c)"
+        "Digest(a9dc681181b162ba4e7943db774a3b219ed95df7234d9ba62a366022c99e65d9)"
     );
 }
 
