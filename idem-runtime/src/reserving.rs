@@ -86,8 +86,12 @@ impl<DB: Store> Run<DB> {
             })?;
         }
         let mut begun = Instant::now();
-        let mut tx =
-            held.connection().begin_with(DB::begin(self.rules.isolation)).await.map_err(not_begun)?;
+        let isolation = self.rules.isolation;
+        let statement = match &self.keyed {
+            Some(_) => DB::begin(isolation),
+            None => DB::begin_without_key(isolation, self.rules.run_limit()),
+        };
+        let mut tx = held.connection().begin_with(statement).await.map_err(not_begun)?;
         let lock = DB::lock(&engine.pools);
         let Some(keyed) = &self.keyed else { return Ok(Begun { tx, lock, mark: None }) };
 
@@ -116,7 +120,7 @@ impl<DB: Store> Run<DB> {
                 break;
             }
             begun = Instant::now();
-            let statement = DB::begin(self.rules.isolation);
+            let statement = DB::begin(isolation);
             DB::TransactionManager::begin(&mut tx, Some(statement)).await.map_err(not_begun)?;
         }
         let condition = roll_back(&mut tx).await.condition();

@@ -19,6 +19,7 @@ use idem_tests::http::{Answer, open, r1};
 use idem_tests::patience::{eventually, soon};
 use idem_tests::problem::assert_problem;
 use idem_tests::process::Process;
+use idem_tests::proxy::At;
 use idem_tests::same::{assert_one_run, assert_ran, assert_replays};
 use sqlx::{PgConnection, Postgres};
 use tokio::task::JoinSet;
@@ -361,6 +362,43 @@ async fn a_client_that_leaves_ends_its_wait_for_another_process() {
         assert_ran(&first.answer().await, 201);
         assert_eq!(hand.runs(), 0);
         bench.assert_holds(1, 1).await;
+    })
+    .await;
+}
+
+// Every duplicate of the process was told 503.
+// Cases: C-02
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_that_fails_does_not_end_the_wait() {
+    run(async |bench: &Bench<Postgres>| {
+        let gate = Gate::default();
+        let first_server = bench.server().routes(patient(0).at_gate(&gate).routes()).start().await;
+        let hand = patient(0);
+        let proxy = bench.proxy().await;
+        let server = bench.server().through(&proxy).routes(hand.routes()).start().await;
+        let attempts = || proxy.rounds().iter().filter(|round| round.runs("INSERT INTO")).count();
+
+        let first = first_server.open(&r1()).await;
+        soon(gate.arrivals(1)).await;
+        let duplicates = [server.open(&r1()).await, server.open(&r1()).await];
+        hand.arrivals(2).await;
+        // From the second on, an attempt is known to be one of a wait.
+        eventually(async || attempts() >= 2).await;
+        for _ in 0..2 {
+            let mut attempt = proxy.hold(At::Reply, |round| round.runs("INSERT INTO"));
+            attempt.reached().await;
+            attempt.cut();
+        }
+        let so_far = attempts();
+        eventually(async || attempts() > so_far).await;
+        gate.open();
+
+        let first = first.answer().await;
+        assert_ran(&first, 201);
+        for duplicate in duplicates {
+            assert_replays(&first, &duplicate.answer().await);
+        }
+        assert_eq!(hand.runs(), 0);
     })
     .await;
 }

@@ -49,7 +49,7 @@ async fn a_time_out_of_range_is_refused() {
 const TIME_OUTS: &str = "SELECT concat_ws(', ', current_setting('statement_timeout'), \
     current_setting('idle_in_transaction_session_timeout'), current_setting('lock_timeout'))";
 
-#[idempotent(scope = "tenant,endpoint", ttl = "24h")]
+#[idempotent(scope = "tenant,endpoint", ttl = "24h", required = false)]
 async fn tells_its_time_outs(tx: &mut PgConnection, tenant: TenantId) -> Result<String, AppError> {
     Ok(sqlx::query_scalar(TIME_OUTS).fetch_one(&mut *tx).await?)
 }
@@ -94,6 +94,11 @@ async fn a_run_lowers_the_time_outs_of_its_session_and_gives_them_back() {
                 assert_eq!(first.text(), within, "of {session}, advisory locks: {advisory_locks}");
                 assert_eq!(time_outs(&server.app.writer).await, session);
                 assert_replays(&first, &server.send(&request).await);
+                assert_eq!(time_outs(&server.app.writer).await, session);
+
+                // A stopped handler's statement went on, and held what it had locked.
+                let without_key = server.send(&r1().without("Idempotency-Key")).await;
+                assert_eq!(without_key.text(), within, "of {session}, without a key");
                 assert_eq!(time_outs(&server.app.writer).await, session);
             }
         }

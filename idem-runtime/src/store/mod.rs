@@ -66,6 +66,11 @@ pub trait Store: Database + sealed::Sealed {
     #[doc(hidden)]
     fn begin(isolation: Option<Isolation>) -> SqlStr;
 
+    /// The same for a run without a key, which has no reserving statement to say its time to the server and to leave a
+    /// mark for [`probe`](Self::probe).
+    #[doc(hidden)]
+    fn begin_without_key(isolation: Option<Isolation>, run_limit: Duration) -> SqlStr;
+
     /// Creates the table where it is missing. Safe from several processes at once.
     #[doc(hidden)]
     fn migrate(pools: &Self::Pools, settings: &Settings) -> impl Future<Output = Result<(), Error>> + Send;

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -10,7 +11,7 @@ use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
 use idem_examples::reference::{App, AppError, NewOrder, Order, Probe, TenantId, insert_order};
-use idem_runtime::idempotent;
+use idem_runtime::{Execution, idempotent};
 use sqlx::{Acquire as _, Transaction};
 
 use crate::bench::Bench;
@@ -244,4 +245,32 @@ pub async fn the_pool_works_after_a_leaked_savepoint<DB: TestDatabase>(bench: &B
     assert_ran(&server.send(&r1()).await, 201);
 
     bench.assert_holds(2, 2).await;
+}
+
+#[idempotent(scope = "tenant,endpoint", required = false)]
+async fn rolls_back_and_says_that_it_is_done<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+    execution: &Execution,
+    Json(order): Json<NewOrder>,
+) -> Created {
+    execution.after_commit(async move { probe.ran() });
+    let order = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    DB::execute(&mut *tx, "ROLLBACK", &[]).await?;
+    Ok((StatusCode::CREATED, Json(order)))
+}
+
+// Without a key it was a success, and what was queued for after COMMIT was done.
+pub async fn a_handler_that_rolls_back_without_a_key_never_succeeds<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = serve!(bench, rolls_back_and_says_that_it_is_done::<DB>);
+
+    let answer = server.send(&r1().without("Idempotency-Key")).await;
+
+    let problem =
+        if DB::WRITES_IN_PARALLEL { "idempotency_outcome_unknown" } else { "idempotency_commit_rejected" };
+    assert_problem(&answer, problem);
+    assert_eq!(server.app.idempotency.drain(Duration::from_secs(20)).await, 0);
+    assert_eq!(server.runs(), 0, "nothing was committed");
+    bench.assert_holds(0, 0).await;
 }

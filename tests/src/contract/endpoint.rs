@@ -64,3 +64,35 @@ pub async fn the_parameters_of_a_named_endpoint_are_compared<DB: TestDatabase>(b
     assert_problem(&other, "idempotency_key_reused");
     bench.assert_holds(1, 1).await;
 }
+
+#[idempotent(scope = "tenant", endpoint = "charges.create", ttl = "24h")]
+async fn charge<DB: TestDatabase>(
+    _tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    _body: String,
+) -> &'static str {
+    "charged"
+}
+
+#[idempotent(scope = "tenant", endpoint = "refunds.create", ttl = "24h")]
+async fn refund<DB: TestDatabase>(
+    _tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    _body: String,
+) -> &'static str {
+    "refunded"
+}
+
+// A refund was answered with the charge of the same key, and never run.
+// Cases: S-04
+pub async fn operations_of_two_names_are_two_requests<DB: TestDatabase>(bench: &Bench<DB>) {
+    let routes = Router::new().route("/charges", post(charge::<DB>)).route("/refunds", post(refund::<DB>));
+    let server = bench.server().routes(routes).start().await;
+
+    let first = server.send(&r1().path("/charges")).await;
+    let other = server.send(&r1().path("/refunds")).await;
+
+    assert_ran(&first, 200);
+    assert_problem(&other, "idempotency_key_reused");
+    assert_replays(&first, &server.send(&r1().path("/charges")).await);
+}

@@ -133,10 +133,12 @@ macro_rules! contract {
                 a_handler_that_replaces_its_transaction_never_succeeds
                 a_handler_that_rolls_back_and_writes_on_runs_once
                 the_pool_works_after_a_leaked_savepoint
+                a_handler_that_rolls_back_without_a_key_never_succeeds
             }
             endpoint {
                 a_named_endpoint_may_move_to_another_path
                 the_parameters_of_a_named_endpoint_are_compared
+                operations_of_two_names_are_two_requests
             }
             error {
                 a_refusal_is_a_problem_document
@@ -206,6 +208,7 @@ macro_rules! contract {
                 a_run_ends_before_its_key_expires
                 the_longest_times_that_may_be_set_work
                 a_request_that_still_waits_when_a_drain_is_over_has_not_begun
+                a_handler_that_blocks_beyond_its_limit_is_rolled_back
             }
             lookup {
                 a_look_up_beside_the_transaction_sees_what_is_committed

@@ -90,13 +90,11 @@ impl Store for Postgres {
     }
 
     fn begin(isolation: Option<Isolation>) -> SqlStr {
-        let statement = match isolation {
-            None => "BEGIN",
-            Some(Isolation::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED",
-            Some(Isolation::RepeatableRead) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
-            Some(Isolation::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
-        };
-        statement.into_sql_str()
+        sql::begin(isolation).into_sql_str()
+    }
+
+    fn begin_without_key(isolation: Option<Isolation>, run_limit: Duration) -> SqlStr {
+        AssertSqlSafe(sql::begin_without_key(isolation, server_limit_ms(run_limit))).into_sql_str()
     }
 
     async fn migrate(pool: &PgPool, settings: &Settings) -> Result<(), Error> {
@@ -201,10 +199,14 @@ impl Store for Postgres {
         statements: &Statements,
         mark: Option<&Mark>,
     ) -> Result<Probe, Error> {
-        match query(&statements.current_transaction).fetch_one(connection).await {
+        let (statement, own) = match mark {
+            Some(mark) => (query(&statements.current_transaction), mark.transaction.as_str()),
+            None => (sqlx::query(sql::RUN_WITHOUT_KEY), sql::WITHOUT_KEY),
+        };
+        match statement.fetch_one(connection).await {
             Ok(row) => {
                 let current: Option<String> = row.try_get(0)?;
-                let is_own = mark.is_none_or(|mark| current.as_deref() == Some(&mark.transaction));
+                let is_own = current.as_deref() == Some(own);
                 Ok(if is_own { Probe::Own } else { Probe::Lost })
             }
             Err(Error::Database(error)) if error.code().as_deref() == Some("25P02") => Ok(Probe::Aborted),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::Settings;
+use super::super::{Isolation, Settings};
 
 /// How long a statement waits for another request's row where advisory locks are off. Below 50 ms, requests with
 /// keys of their own fail now and then while the table grows.
@@ -15,6 +15,45 @@ pub(super) const MARGIN: Duration = Duration::from_secs(5);
 
 /// The server's time-outs that bound a run.
 const TIME_OUTS: [&str; 2] = ["idle_in_transaction_session_timeout", "statement_timeout"];
+
+/// What stands in `idempotency.run` in the transaction of a run without a key.
+pub(super) const WITHOUT_KEY: &str = "without key";
+
+/// Reads whether the transaction is the one that [`begin_without_key`] began.
+pub(super) const RUN_WITHOUT_KEY: &str = "SELECT current_setting('idempotency.run', true)";
+
+/// Opens the transaction of a run.
+pub(super) fn begin(isolation: Option<Isolation>) -> &'static str {
+    match isolation {
+        None => "BEGIN",
+        Some(Isolation::ReadCommitted) => "BEGIN ISOLATION LEVEL READ COMMITTED",
+        Some(Isolation::RepeatableRead) => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+        Some(Isolation::Serializable) => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+    }
+}
+
+/// The same for a run without a key, with the settings that the reserving statement makes for one with a key.
+///
+/// In one message with BEGIN. It holds nothing that can fail, because sqlx would give the connection back inside the
+/// transaction.
+pub(super) fn begin_without_key(isolation: Option<Isolation>, limit_ms: i64) -> String {
+    let run = format!(", set_config('idempotency.run', '{WITHOUT_KEY}', true)");
+    format!("{}; {}", begin(isolation), lowered(&limit_ms.to_string(), &run))
+}
+
+/// Lowers the time-outs of the transaction to a limit in milliseconds where they are longer, as columns of one row.
+fn lowered(limit_ms: &str, also: &str) -> String {
+    let lower = |name: &str| {
+        format!(
+            "CASE WHEN {name} = interval '0' OR {name} > {limit_ms}::bigint * interval '1 millisecond' \
+             THEN set_config('{name}', {limit_ms}::bigint::text, true) END"
+        )
+    };
+    let [idle, statement] = TIME_OUTS.map(lower);
+    let [idle_now, statement_now] =
+        TIME_OUTS.map(|name| format!("current_setting('{name}')::interval AS {name}"));
+    format!("SELECT {idle}, {statement}{also} FROM (SELECT {idle_now}, {statement_now}) AS session")
+}
 
 /// The text of the statements.
 ///
@@ -70,22 +109,13 @@ impl Sql<'_> {
     /// The two time-outs are only ever lowered, so that shorter ones of the application's stay. `lock_timeout` is put
     /// back by [`bounded`](Self::bounded).
     fn setup(&self) -> String {
-        let lower = |name: &str| {
-            format!(
-                "CASE WHEN {name} = interval '0' OR {name} > $8::bigint * interval '1 millisecond' \
-                 THEN set_config('{name}', $8::bigint::text, true) END"
-            )
-        };
-        let [idle, statement] = TIME_OUTS.map(lower);
         let run = if self.settings.xmin_check {
             String::new()
         } else {
             // A setting that is local to the transaction stands in for its id: it is gone after COMMIT.
             ", set_config('idempotency.run', $1::uuid::text, true)".to_owned()
         };
-        let [idle_now, statement_now] =
-            TIME_OUTS.map(|name| format!("current_setting('{name}')::interval AS {name}"));
-        format!("SELECT {idle}, {statement}{run} FROM (SELECT {idle_now}, {statement_now}) AS session")
+        lowered("$8", &run)
     }
 
     /// Wraps a statement that may meet another transaction's row. `body` writes, reads from `setup` and returns.

@@ -6,7 +6,7 @@
 mod pools;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
@@ -78,6 +78,10 @@ impl Store for Sqlite {
         // A transaction that reads first and writes later fails at once if another wrote in between
         // (SQLITE_BUSY_SNAPSHOT), whatever the time-out: take the write lock from the start.
         "BEGIN IMMEDIATE".into_sql_str()
+    }
+
+    fn begin_without_key(isolation: Option<Isolation>, _: Duration) -> SqlStr {
+        Self::begin(isolation)
     }
 
     async fn migrate(pools: &SqlitePools, settings: &Settings) -> Result<(), Error> {
