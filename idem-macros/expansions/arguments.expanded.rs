@@ -1,6 +1,8 @@
 async fn create(
     guard: ::idem_runtime::__private::Guard<
-        <PgTransaction<'static> as ::idem_runtime::__private::Tx>::Db<fn(&())>,
+        <PgTransaction<
+            'static,
+        > as ::idem_runtime::__private::Tx>::Db<::idem_runtime::__private::Once>,
         ::idem_runtime::__private::NoPolicy,
     >,
     trace: Query<Trace>,

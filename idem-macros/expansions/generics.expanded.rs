@@ -5,7 +5,10 @@ pub(crate) async fn create<
     const N: usize,
 >(
     guard: ::idem_runtime::__private::Guard<
-        <Transaction<'static, Sqlite> as ::idem_runtime::__private::Tx>::Db<fn(&())>,
+        <Transaction<
+            'static,
+            Sqlite,
+        > as ::idem_runtime::__private::Tx>::Db<::idem_runtime::__private::Once>,
         ::idem_runtime::__private::NoPolicy,
     >,
     filter: Query<U>,

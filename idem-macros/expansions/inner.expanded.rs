@@ -2,7 +2,9 @@
 #[cfg(unix)]
 pub async fn create<T: ::core::marker::Send + 'static + Deserialize>(
     guard: ::idem_runtime::__private::Guard<
-        <PgConnection as ::idem_runtime::__private::Tx>::Db<fn(&())>,
+        <PgConnection as ::idem_runtime::__private::Tx>::Db<
+            ::idem_runtime::__private::Once,
+        >,
         ::idem_runtime::__private::NoPolicy,
     >,
     tenant: Self,

@@ -1,6 +1,8 @@
 async fn create(
     guard: ::idem_runtime::__private::Guard<
-        <PgConnection as ::idem_runtime::__private::Tx>::Db<fn(&())>,
+        <PgConnection as ::idem_runtime::__private::Tx>::Db<
+            ::idem_runtime::__private::Once,
+        >,
         api::Shared<Tenant>,
     >,
     version: Version,

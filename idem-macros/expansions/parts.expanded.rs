@@ -3,7 +3,9 @@ async fn create(
         <Transaction<
             'static,
             Sqlite,
-        > as crate::vendored::idem_runtime::__private::Tx>::Db<fn(&())>,
+        > as crate::vendored::idem_runtime::__private::Tx>::Db<
+            crate::vendored::idem_runtime::__private::Once,
+        >,
         crate::vendored::idem_runtime::__private::NoPolicy,
     >,
     claims: Claims,

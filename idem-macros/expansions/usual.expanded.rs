@@ -1,7 +1,9 @@
 /// Creates an order.
 pub async fn create(
     guard: ::idem_runtime::__private::Guard<
-        <PgConnection as ::idem_runtime::__private::Tx>::Db<fn(&())>,
+        <PgConnection as ::idem_runtime::__private::Tx>::Db<
+            ::idem_runtime::__private::Once,
+        >,
         ::idem_runtime::__private::NoPolicy,
     >,
     tenant: TenantId,

@@ -168,14 +168,15 @@ impl Lowering<'_> {
 
     /// The transaction's database. The projection sees through every alias.
     ///
-    /// It has a parameter with a lifetime of its own: a bound on such a type is not checked where it is written, and
-    /// `debug_handler`, which writes one and then uses it, reports a missing engine once.
+    /// `Once` has a lifetime of its own: a bound on such a type is not checked where it is written, and `debug_handler`,
+    /// which writes one and then uses it, reports a missing engine once.
     fn database(&self, referent: &Type) -> TokenStream {
         let (start, end) = ends(referent);
         let private = self.runtime().private(start);
         let open = quote_spanned!(site(start)=> <);
         let middle = quote_spanned!(site(start)=> as #private::Tx>);
-        let close = quote_spanned!(site(end)=> ::Db<fn(&())>);
+        let private_at_end = self.runtime().private(end);
+        let close = quote_spanned!(site(end)=> ::Db<#private_at_end::Once>);
         quote!(#open #referent #middle #close)
     }
 

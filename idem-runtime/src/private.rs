@@ -21,4 +21,4 @@ pub use crate::policy::{FromPolicyParts, NoPolicy, Policy, PolicyField, extract}
 pub use crate::scope::ScopeValue;
 pub use crate::store::{Isolation, Store};
 pub use crate::transient::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
-pub use crate::tx::Tx;
+pub use crate::tx::{Once, Tx};

@@ -12,20 +12,24 @@ use crate::store::Store;
     label = "expected `sqlx::Transaction<'_, DB>` or a connection such as `PgConnection`"
 )]
 pub trait Tx {
-    /// The database. `Once` is for the compiler's messages alone: see the expansion of a handler.
-    type Db<Once>: Store;
+    /// The database. `Reported` is [`Once`].
+    type Db<Reported>: Store;
 }
 
+/// A type with a lifetime of its own. rustc checks a bound without parameters where it is written, unless there is such
+/// a type in it; so what is missing for a handler is reported once, where the bound is used.
+pub type Once = fn(&());
+
 impl<DB: Store> Tx for Transaction<'_, DB> {
-    type Db<Once> = DB;
+    type Db<Reported> = DB;
 }
 
 #[cfg(feature = "postgres")]
 impl Tx for sqlx::PgConnection {
-    type Db<Once> = sqlx::Postgres;
+    type Db<Reported> = sqlx::Postgres;
 }
 
 #[cfg(feature = "sqlite")]
 impl Tx for sqlx::SqliteConnection {
-    type Db<Once> = sqlx::Sqlite;
+    type Db<Reported> = sqlx::Sqlite;
 }
