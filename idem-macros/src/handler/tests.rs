@@ -107,7 +107,6 @@ fn each_mistake_of_a_signature_is_told_once() {
             true,
         ),
         ("async fn f(guard: p::__private::Guard<A>) {}", "this handler is `#[idempotent]` already", false),
-        ("async fn f(tx: &mut Tx, a: Execution) {}", "the execution is lent to the handler, not given", true),
         ("const async fn f(tx: &mut Tx) {}", "a handler cannot be `const`", true),
         ("async fn f(tx: &mut sqlx::PgPool) {}", "a pool is not the transaction", true),
         ("async fn f(tx: &mut PoolConnection<Db>) {}", "a pooled connection is not the transaction", true),
