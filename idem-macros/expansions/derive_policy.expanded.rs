@@ -18,10 +18,11 @@ where
         .replay_headers(&["x-total"])
         .max_response(65536);
     type Engine = ::idem_runtime::__private::FromExtension;
-    fn describe<DB: ::idem_runtime::__private::Store>(
+    fn describe<__DB: ::idem_runtime::__private::Store>(
         &self,
-        call: &mut ::idem_runtime::__private::Call<DB>,
+        call: &mut ::idem_runtime::__private::Call<__DB>,
     ) {
+        let _ = &self.caller;
         {
             call.fingerprint::<Version>(&self.version);
         }
@@ -42,18 +43,18 @@ where
 #[automatically_derived]
 impl<
     C: ::core::marker::Send + ::core::marker::Sync + 'static + Caller,
-    S: ::core::marker::Send + ::core::marker::Sync,
-> ::idem_runtime::__private::FromPolicyParts<S> for Shared<C>
+    __S: ::core::marker::Send + ::core::marker::Sync,
+> ::idem_runtime::__private::FromPolicyParts<__S> for Shared<C>
 where
     ShopId<C>: ::idem_runtime::__private::ScopeValue,
-    C: ::idem_runtime::__private::PolicyField<S>,
-    ShopId<C>: ::idem_runtime::__private::PolicyField<S>,
-    Version: ::idem_runtime::__private::PolicyField<S>,
-    Extension<Trace>: ::idem_runtime::__private::PolicyField<S>,
+    C: ::idem_runtime::__private::PolicyField<__S>,
+    ShopId<C>: ::idem_runtime::__private::PolicyField<__S>,
+    Version: ::idem_runtime::__private::PolicyField<__S>,
+    Extension<Trace>: ::idem_runtime::__private::PolicyField<__S>,
 {
     fn from_policy_parts<'a>(
         parts: &'a mut ::idem_runtime::__private::Parts,
-        state: &'a S,
+        state: &'a __S,
     ) -> ::core::pin::Pin<
         ::std::boxed::Box<
             dyn ::core::future::Future<
@@ -67,14 +68,15 @@ where
         ::std::boxed::Box::pin(async move {
             let _ = (&parts, state);
             ::core::result::Result::Ok(Self {
-                caller: ::idem_runtime::__private::extract::<C, S>(parts, state).await?,
-                shop: ::idem_runtime::__private::extract::<ShopId<C>, S>(parts, state)
+                caller: ::idem_runtime::__private::extract::<C, __S>(parts, state)
                     .await?,
-                version: ::idem_runtime::__private::extract::<Version, S>(parts, state)
+                shop: ::idem_runtime::__private::extract::<ShopId<C>, __S>(parts, state)
+                    .await?,
+                version: ::idem_runtime::__private::extract::<Version, __S>(parts, state)
                     .await?,
                 trace: ::idem_runtime::__private::extract::<
                     Extension<Trace>,
-                    S,
+                    __S,
                 >(parts, state)
                     .await?,
             })

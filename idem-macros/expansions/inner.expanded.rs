@@ -92,6 +92,7 @@ pub async fn create<T: ::core::marker::Send + 'static + Deserialize>(
         .await
 }
 ///`create` as it was written, without `#[idempotent]`.
+///
 #[allow(clippy::unused_async)]
 #[cfg(unix)]
 pub async fn create_inner<T: Deserialize>(

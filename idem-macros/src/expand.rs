@@ -65,9 +65,10 @@ impl Lowering<'_> {
                 let written = self.written(inner.name.clone());
                 let function = self.function();
                 let doc = format!("`{}` as it was written, without `#[idempotent]`.", function.sig.ident);
+                let docs = function.attrs.iter().filter(|attr| attr.path().is_ident("doc"));
                 let attrs = function.attrs.iter().filter_map(carried);
                 let vis = &function.vis;
-                quote!(#outer #[doc = #doc] #(#attrs)* #vis #written)
+                quote!(#outer #[doc = #doc] #[doc = ""] #(#docs)* #(#attrs)* #vis #written)
             }
             None => outer,
         }
@@ -168,15 +169,16 @@ impl Lowering<'_> {
 
     /// The transaction's database. The projection sees through every alias.
     ///
-    /// `Once` has a lifetime of its own: a bound on such a type is not checked where it is written, and `debug_handler`,
-    /// which writes one and then uses it, reports a missing engine once.
+    /// It has a parameter with a lifetime of its own: a bound on such a type is not checked where it is written, and
+    /// `debug_handler`, which writes one and then uses it, reports a missing engine once. An alias of the run time's,
+    /// because `utoipa::path` reads paths only.
     fn database(&self, referent: &Type) -> TokenStream {
         let (start, end) = ends(referent);
         let private = self.runtime().private(start);
         let open = quote_spanned!(site(start)=> <);
         let middle = quote_spanned!(site(start)=> as #private::Tx>);
-        let private_at_end = self.runtime().private(end);
-        let close = quote_spanned!(site(end)=> ::Db<#private_at_end::Once>);
+        let last = self.runtime().private(end);
+        let close = quote_spanned!(site(end)=> ::Db<#last::Once>);
         quote!(#open #referent #middle #close)
     }
 

@@ -55,6 +55,13 @@ struct Only<'a> {
 
 impl VisitMut for Only<'_> {
     fn visit_pat_mut(&mut self, pat: &mut Pat) {
+        if let Pat::Reference(reference) = pat {
+            // Under a default binding mode a `&` is refused, and not needed.
+            let mut inner = (*reference.pat).clone();
+            self.visit_pat_mut(&mut inner);
+            *pat = inner;
+            return;
+        }
         let Pat::Ident(binding) = pat else {
             return visit_mut::visit_pat_mut(self, pat);
         };
@@ -136,6 +143,7 @@ mod tests {
             (quote!(whole @ Json(part)), "part", quote!(Json(part))),
             (quote!((Left(x, y) | Right(y, x))), "x", quote!((Left(x, _) | Right(_, x)))),
             (quote!((Marker, x)), "x", quote!((Marker, x))),
+            (quote!(Extension(&limit)), "limit", quote!(Extension(limit))),
         ] {
             assert_eq!(only_printed(tokens, wanted), expected.to_string());
         }

@@ -128,7 +128,7 @@ impl Lowering<'_> {
             if self.args.is_engine_in_extension { "FromExtension" } else { "FromState" },
             Span::mixed_site(),
         );
-        let (call, database) = (describe::call(), Ident::new("DB", Span::mixed_site()));
+        let (call, database) = (describe::call(), Ident::new("__DB", Span::mixed_site()));
         let statements = self.statements();
 
         let mut generics = self.generics();
@@ -175,15 +175,16 @@ impl Lowering<'_> {
                 quote_spanned!(at=> { let #binding = &#this.#binding; #statement })
             }
         });
-        // Nothing is used of a policy without fields.
-        let unused = fields.is_empty().then(|| quote!(let _ = self;));
-        quote!(#unused #(#fingerprints)* #(#scope)*)
+        // A field may be there for its rejection alone, and a policy without fields.
+        let context = fields.iter().filter(|field| field.role == Role::Context).map(|field| field.name);
+        let itself = fields.is_empty().then(|| quote!(let _ = self;));
+        quote!(#itself #(let _ = &self.#context;)* #(#fingerprints)* #(#scope)*)
     }
 
     /// How the fields are extracted, in order.
     fn extracts(&self) -> TokenStream {
         let p = self.runtime().private(Span::mixed_site());
-        let [state, parts, from] = ["S", "parts", "state"].map(|name| Ident::new(name, Span::mixed_site()));
+        let [state, parts, from] = ["__S", "parts", "state"].map(|name| Ident::new(name, Span::mixed_site()));
         let mut generics = self.generics();
         generics.params.push(syn::parse_quote!(#state: ::core::marker::Send + ::core::marker::Sync));
         self.bound_fields(&mut generics);

@@ -18,6 +18,7 @@ pub trait Tx {
 
 /// A type with a lifetime of its own. rustc checks a bound without parameters where it is written, unless there is such
 /// a type in it; so what is missing for a handler is reported once, where the bound is used.
+#[doc(hidden)]
 pub type Once = fn(&());
 
 impl<DB: Store> Tx for Transaction<'_, DB> {

@@ -59,6 +59,7 @@ mod fixture {
     mod pattern_bound_twice;
     mod pattern_by_index;
     mod pattern_nothing;
+    mod pattern_reference;
     mod pattern_slice;
     mod pattern_struct;
     mod pattern_tuple;

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::post;
 use idem_examples::reference::{App, AppError, TenantId};
-use idem_runtime::{BuildError, Builder, Guard, Idempotency, idempotent};
+use idem_runtime::{BuildError, Builder, Guard, Idempotency, Policy, idempotent};
 use idem_tests::bench::{Bench, run};
 use idem_tests::database::Place as _;
 use idem_tests::http::r1;
@@ -124,6 +124,40 @@ async fn tells_its_shorter_time_outs(guard: Guard<Postgres>, tenant: TenantId) -
         })
     });
     work.await
+}
+
+/// A policy whose handlers have a level and a limit of their own.
+#[derive(Policy)]
+#[policy(scope = "tenant,endpoint", isolation = "serializable", run_limit = "7s", in_progress = "wait 5s")]
+struct Strict {
+    tenant: TenantId,
+}
+
+const LEVEL: &str = "SELECT current_setting('transaction_isolation')";
+
+/// Tells its level and its time-outs.
+#[idempotent(policy = Strict)]
+async fn strict(tx: &mut PgConnection) -> Result<String, AppError> {
+    let level: String = sqlx::query_scalar(LEVEL).fetch_one(&mut *tx).await?;
+    let time_outs: String = sqlx::query_scalar(TIME_OUTS).fetch_one(&mut *tx).await?;
+    Ok(format!("{level}, {time_outs}"))
+}
+
+#[tokio::test]
+async fn a_policy_sets_level_and_limit_of_its_own_handlers_only() {
+    run(async |bench: &Bench<Postgres>| {
+        let routes = Router::<App<Postgres>>::new()
+            .route("/orders", post(tells_its_time_outs))
+            .route("/strict", post(strict));
+        let server = bench.server().connections(1).routes(routes).start().await;
+
+        for _ in 0..2 {
+            let strict = server.send(&r1().path("/strict").fresh_key()).await;
+            assert_eq!(strict.text(), "serializable, 12s, 12s, 0");
+            assert_eq!(server.send(&r1().fresh_key()).await.text(), "65s, 65s, 0");
+        }
+    })
+    .await;
 }
 
 // The limit was written into the statement when the engine was built, the same for every handler.

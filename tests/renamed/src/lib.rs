@@ -61,7 +61,7 @@ fn only_the_item(order: &Json<Order>, into: &mut Fingerprinter) {
 ///
 /// # Errors
 /// 409 if the database refuses, or the limits do.
-#[idempotent(policy = Api, in_progress = "reject", record = "success", ttl = "7d", crate = once)]
+#[idempotent(policy = Api, in_progress = "reject", record = "success", ttl = "7d", inner = "order_inner", crate = once)]
 pub async fn order(
     tx: &mut SqliteConnection,
     api: &Api,

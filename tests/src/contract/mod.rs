@@ -381,6 +381,7 @@ macro_rules! contract {
                 a_wait_that_runs_out_is_told_so
                 a_sender_of_events_is_told_503_when_the_wait_runs_out
                 another_body_does_not_wait
+                a_duplicate_of_an_annotated_handler_waits
                 a_crowd_that_waits_holds_no_connection
                 a_duplicate_waits_for_another_process
                 a_duplicate_runs_when_another_process_leaves_nothing

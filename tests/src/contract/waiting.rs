@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
-use axum::routing::get;
-use idem_examples::reference::Gate;
-use idem_runtime::Execution;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use idem_examples::reference::{App, AppError, Gate, NewOrder, Probe, TenantId, insert_order};
+use idem_runtime::{Execution, idempotent};
+use sqlx::Transaction;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -178,6 +181,38 @@ pub async fn another_body_does_not_wait<DB: TestDatabase>(bench: &Bench<DB>) {
 
     assert_problem(&other, "idempotency_key_reused");
     assert_ran(&first.answer().await, 201);
+}
+
+#[idempotent(scope = "tenant,endpoint", in_progress = "wait 10s, then 503")]
+async fn annotated<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    State(probe): State<Probe>,
+    Json(order): Json<NewOrder>,
+) -> Result<StatusCode, AppError> {
+    probe.ran();
+    insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    probe.gate.pass().await;
+    Ok(StatusCode::CREATED)
+}
+
+// Cases: C-02
+pub async fn a_duplicate_of_an_annotated_handler_waits<DB: TestDatabase>(bench: &Bench<DB>) {
+    let routes = Router::<App<DB>>::new().route("/orders", post(annotated::<DB>));
+    let server = bench.server().routes(routes).start().await;
+
+    let first = server.open_up_to_the_gate(&r1()).await;
+    let duplicate = server.open(&r1()).await;
+    // Sent after the duplicate, and answered while that one waits.
+    let other = server.send(&r1().body(r#"{"item":"tea","qty":2}"#)).await;
+    server.gate().open();
+    let first = first.answer().await;
+
+    assert_problem(&other, "idempotency_key_reused");
+    assert_ran(&first, 201);
+    assert_replays(&first, &duplicate.answer().await);
+    assert_eq!(server.runs(), 1);
+    bench.assert_holds(1, 1).await;
 }
 
 /// A server of its own for one process, with a read beside it.
