@@ -240,6 +240,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_item_is_told_apart() {
+        assert_eq!(mistake(quote!(|a| a)), "`#[idempotent]` is for async functions, not for a closure");
+        assert_eq!(
+            mistake(quote!(async move |tx: &mut Tx| tx)),
+            "`#[idempotent]` is for async functions, not for a closure"
+        );
+        assert_eq!(
+            mistake(quote!(
+                let f = async || ();
+            )),
+            "`#[idempotent]` is for async functions, not for `let`"
+        );
+        assert_eq!(mistake(quote!(println!("a"))), "`#[idempotent]` is for async functions");
+    }
+
+    #[test]
+    fn a_closure_is_not_given_back_beside_its_mistake() {
+        let (_, back) = parse(quote!(|a| a)).err().unwrap();
+
+        assert!(back.is_empty());
+    }
+
+    #[test]
     fn a_function_without_a_body_is_told_apart() {
         assert_eq!(
             mistake(quote!(

@@ -275,18 +275,11 @@ fn role(ty: &Type, marks: &Marks, args: &Args, mistakes: &mut Mistakes) -> Role 
         );
         return Role::Unfit;
     }
-    let lent = if known::is_execution(ty) {
-        Some("the execution")
-    } else {
-        let written = ty.to_token_stream().to_string();
-        args.policy
-            .as_ref()
-            .filter(|policy| policy.to_token_stream().to_string() == written)
-            .map(|_| "the policy")
-    };
-    if let Some(lent) = lent.filter(|_| marks.any().is_none()) {
-        mistakes
-            .add(Mistake::on(ty, format!("{lent} is lent to the handler, not given")).help("take it by `&`"));
+    let written = ty.to_token_stream().to_string();
+    let is_policy =
+        args.policy.as_ref().is_some_and(|policy| policy.to_token_stream().to_string() == written);
+    if is_policy && marks.any().is_none() {
+        mistakes.add(Mistake::on(ty, "the policy is lent to the handler, not given").help("take it by `&`"));
         return Role::Unfit;
     }
     let role = marks.role();

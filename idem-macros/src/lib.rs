@@ -59,7 +59,7 @@ use crate::vocabulary::Vocabulary;
 #[doc = include_str!("manual/policies.md")]
 #[doc = include_str!("manual/surprises.md")]
 #[doc = include_str!("manual/migration.md")]
-// The table of compile errors comes last: "manual/errors.md".
+#[doc = include_str!("manual/errors.md")]
 #[proc_macro_attribute]
 pub fn idempotent(
     options: proc_macro::TokenStream,

@@ -4,10 +4,6 @@ use sqlx::Transaction;
 
 use crate::store::Store;
 
-/// The parameter of [`Tx::Db`] in an expansion: any type with a lifetime bound inside it.
-#[doc(hidden)]
-pub type Once = fn(&());
-
 /// A type whose `&mut` is the handler's transaction: [`sqlx::Transaction`], or the connection inside it.
 ///
 /// Implemented for every lifetime of a transaction, so that the bound never meets one in a future's type.
@@ -16,20 +12,25 @@ pub type Once = fn(&());
     label = "expected `sqlx::Transaction<'_, DB>` or a connection such as `PgConnection`"
 )]
 pub trait Tx {
-    /// The database. `Once` is for the compiler's messages alone: see the expansion of a handler.
-    type Db<Once>: Store;
+    /// The database. `Reported` is [`Once`].
+    type Db<Reported>: Store;
 }
 
+/// A type with a lifetime of its own. rustc checks a bound without parameters where it is written, unless there is such
+/// a type in it; so what is missing for a handler is reported once, where the bound is used.
+#[doc(hidden)]
+pub type Once = fn(&());
+
 impl<DB: Store> Tx for Transaction<'_, DB> {
-    type Db<Once> = DB;
+    type Db<Reported> = DB;
 }
 
 #[cfg(feature = "postgres")]
 impl Tx for sqlx::PgConnection {
-    type Db<Once> = sqlx::Postgres;
+    type Db<Reported> = sqlx::Postgres;
 }
 
 #[cfg(feature = "sqlite")]
 impl Tx for sqlx::SqliteConnection {
-    type Db<Once> = sqlx::Sqlite;
+    type Db<Reported> = sqlx::Sqlite;
 }

@@ -213,3 +213,34 @@ fn the_manual_has_every_option() {
         assert!(manual.contains(&format!("| `{name}` |")), "`{name}` is not in the table of opt-outs");
     }
 }
+
+#[test]
+fn what_was_probably_the_scope_is_not_missed_as_well() {
+    for (options, mistake) in [
+        ("SCOPE = \"tenant\"", "unknown option `SCOPE`"),
+        ("scop = \"tenant\"", "unknown option `scop`"),
+        ("polcy = Api", "unknown option `polcy`"),
+        ("\"tenant\"", "expected the name of an option"),
+    ] {
+        let (args, mistakes) = read(options);
+
+        assert_eq!(mistakes, [mistake]);
+        assert!(matches!(args.scope, Scope::Unreadable), "{options}");
+    }
+    assert!(matches!(read("expires = \"1h\"").0.scope, Scope::Missing));
+}
+
+#[test]
+fn a_value_of_another_kind_is_one_mistake() {
+    for (options, mistake) in [
+        ("allow(\"short_ttl\")", "`allow` takes names, without quotes"),
+        ("ttl = \"24h\" \"48h\"", "the value of `ttl` is one string"),
+        ("ttl = \"24h\"; record = \"all\"", "expected `,` between two options"),
+        ("policy = &Api", "a policy is a struct that is named"),
+        ("policy = (Api, Other)", "a policy is a struct that is named"),
+        ("policy = _", "a policy is a struct that is named"),
+        ("policy = Api::new()", "the value of `policy` is a type"),
+    ] {
+        assert_eq!(read(options).1, [mistake], "{options}");
+    }
+}

@@ -100,7 +100,13 @@ fn each_mistake_of_a_signature_is_told_once() {
             true,
         ),
         ("async fn f(tx: &mut Tx, a: impl A) {}", "the type of an argument is not named", true),
-        ("async fn f(tx: &mut Tx, a: Execution) {}", "the execution is lent to the handler, not given", true),
+        ("async fn f((tx, a): (&mut Tx, A)) {}", "a handler's transaction is an argument of its own", true),
+        (
+            "async fn f(tx: &mut Tx, a: &mut Execution) {}",
+            "a second argument is taken by `&mut`, which only the transaction is",
+            true,
+        ),
+        ("async fn f(guard: p::__private::Guard<A>) {}", "this handler is `#[idempotent]` already", false),
         ("const async fn f(tx: &mut Tx) {}", "a handler cannot be `const`", true),
         ("async fn f(tx: &mut sqlx::PgPool) {}", "a pool is not the transaction", true),
         ("async fn f(tx: &mut PoolConnection<Db>) {}", "a pooled connection is not the transaction", true),
@@ -192,4 +198,30 @@ fn an_item_in_the_body_may_have_a_self_of_its_own() {
     let (_, mistakes) = read("async fn f(tx: &mut Tx) { struct A; impl A { fn a() -> Self { Self } } }");
 
     assert!(mistakes.is_empty(), "{mistakes:?}");
+}
+
+#[test]
+fn a_handler_that_cannot_be_called_is_expanded_without_a_run() {
+    for function in [
+        "async unsafe fn f(tx: &mut Tx) {}",
+        "fn f(tx: &mut Tx) -> impl Future {}",
+        "async fn f(tx: &mut Tx, a: impl A) {}",
+        "async fn f(tx: &mut impl Conn) {}",
+        "async fn f(tx: &mut [u8]) {}",
+    ] {
+        let (handler, _) = read(function);
+
+        assert!(handler.transaction.is_some_and(|transaction| transaction.referent.is_none()), "{function}");
+    }
+}
+
+#[test]
+fn a_policy_is_lent() {
+    let args = Args { policy: Some(syn::parse_quote!(api::Shared<Tenant>)), ..Args::default() };
+    let function = "async fn f(tx: &mut Tx, a: api::Shared<Tenant>) {}".parse().unwrap();
+    let mut mistakes = Mistakes::default();
+
+    model(crate::function::parse(function).ok().unwrap(), &args, &mut mistakes);
+
+    assert_eq!(mistakes.messages(), ["the policy is lent to the handler, not given"]);
 }

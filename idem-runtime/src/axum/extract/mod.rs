@@ -11,7 +11,7 @@ use ::axum::extract::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, Uri, Version};
 
-use crate::{Fingerprint, Fingerprinter, Inert, Payload, ScopeValue};
+use crate::{Execution, Fingerprint, Fingerprinter, Inert, Payload, ScopeValue};
 
 /// The body as deserialised: `json`.
 impl<T: Payload> Fingerprint for Json<T> {
@@ -192,6 +192,22 @@ where
     note = "take the body as `Json`, `Form`, `Bytes` or `String`; a stream that is no part of what is asked for is marked `#[fingerprint(skip)]`"
 )]
 pub trait CanBuffer<Argument> {}
+
+/// Refused: a run lends it.
+impl Fingerprint for Execution
+where
+    for<'never> &'never (): IsGiven<Self>,
+{
+    fn fingerprint(&self, _into: &mut Fingerprinter) {}
+}
+
+/// Says that an `Argument` can be taken by value although a run lends it. None can, so nothing has this trait.
+#[diagnostic::on_unimplemented(
+    message = "`{Argument}` is lent to an `#[idempotent]` handler, not given",
+    label = "a run lends this by `&`",
+    note = "take it by reference: `&{Argument}`"
+)]
+pub trait IsGiven<Argument> {}
 
 #[cfg(test)]
 pub(super) mod tests;
