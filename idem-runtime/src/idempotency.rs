@@ -96,7 +96,8 @@ impl<DB: Store> Idempotency<DB> {
     }
 
     /// Refuses new requests with a key (503), waits up to `limit` for those that run, and drops the rest, whose
-    /// clients are answered 503 with an unknown outcome. Gives the number dropped, 0 if all ended by themselves.
+    /// clients are answered 503 with an unknown outcome. Gives the number of requests dropped, those that waited
+    /// for one of them included; 0 if all ended by themselves.
     ///
     /// Call it after the server has stopped accepting connections. 30 s is a limit to begin with.
     ///

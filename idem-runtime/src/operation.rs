@@ -90,8 +90,9 @@ impl<DB: Store, P: Policy> Guard<DB, P> {
         Operation { call: begin(self, Options::NONE).0 }
     }
 
-    /// The same under a name of its own, which stands in the scope and in the comparison in place of method and path,
-    /// so that the route may move: `endpoint = "…"` of the attribute. The name must not be empty.
+    /// The same under a name of its own, `endpoint = "…"` of the attribute: it is compared in place of the path, and
+    /// [`endpoint`](Operation::endpoint) puts it into the scope, so that the route may move. An empty one is answered 500
+    /// `idempotency_scope_unresolved`.
     pub fn by_hand_as(self, endpoint: &'static str) -> Operation<DB> {
         Operation { call: begin(self, Options::NONE.endpoint(endpoint)).0 }
     }
