@@ -39,11 +39,7 @@ pub(crate) fn fingerprint(
         }
         Role::Body => {
             let (setter, turbofish) = (setter("received"), named());
-            let p = runtime.private(at);
-            // A tuple may hold a state beside the body.
-            let door = matches!(known::peeled(ty), Type::Tuple(_))
-                .then(|| door(&quote_spanned!(at=> (*#p::Received::as_inner(&#value))), ty, runtime));
-            Some(quote_spanned!(at=> #door #call.#setter #turbofish (&#value);))
+            Some(quote_spanned!(at=> #call.#setter #turbofish (&#value);))
         }
         Role::Skipped => Some(door(value, ty, runtime)),
         Role::With => {

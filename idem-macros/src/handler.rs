@@ -346,13 +346,20 @@ fn check_count(arguments: &mut [Argument], mistakes: &mut Mistakes) {
 fn check_body(arguments: &mut [Argument], fingerprints: &[Option<syn::Attribute>], mistakes: &mut Mistakes) {
     let last = arguments.iter().rposition(Argument::is_extracted);
     for (index, (argument, attr)) in arguments.iter_mut().zip(fingerprints).enumerate() {
-        if argument.role == Role::Body && Some(index) != last {
-            argument.role = Role::Unfit;
-            mistakes.add(
-                Mistake::on(attr, "only the last extractor reads the body")
-                    .help("move the argument behind the others, or remove `#[fingerprint(body)]`"),
-            );
+        if argument.role != Role::Body {
+            continue;
         }
+        let mistake = if Some(index) != last {
+            Mistake::on(attr, "only the last extractor reads the body")
+                .help("move the argument behind the others, or remove `#[fingerprint(body)]`")
+        } else if matches!(peeled(&argument.ty), Type::Tuple(_)) {
+            Mistake::on(attr, "the body is all that would be compared of several extractors")
+                .help("take each extractor as an argument of its own, and mark the last")
+        } else {
+            continue;
+        };
+        argument.role = Role::Unfit;
+        mistakes.add(mistake);
     }
 }
 

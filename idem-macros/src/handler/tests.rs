@@ -127,6 +127,11 @@ fn each_mistake_of_a_signature_is_told_once() {
             true,
         ),
         (
+            "async fn f(tx: &mut Tx, #[fingerprint(body)] (a, b): (A, B)) {}",
+            "the body is all that would be compared of several extractors",
+            true,
+        ),
+        (
             "async fn f(tx: &mut Tx, #[fingerprint(skip, body)] a: A) {}",
             "an argument is compared in one way",
             true,

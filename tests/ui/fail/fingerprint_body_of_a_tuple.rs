@@ -1,7 +1,7 @@
 use axum::Json;
-use axum::extract::State;
+use axum::extract::Query;
 use idem_runtime::idempotent;
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 
 #[derive(serde::Deserialize)]
 struct Order {
@@ -11,7 +11,7 @@ struct Order {
 #[idempotent(scope = "endpoint")]
 async fn create(
     _tx: &mut PgConnection,
-    #[fingerprint(body)] (State(_pool), Json(order)): (State<PgPool>, Json<Order>),
+    #[fingerprint(body)] (Query(_page), Json(order)): (Query<u32>, Json<Order>),
 ) -> String {
     order.item
 }
