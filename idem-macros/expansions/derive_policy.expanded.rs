@@ -52,9 +52,9 @@ where
     Version: ::idem_runtime::__private::PolicyField<__S>,
     Extension<Trace>: ::idem_runtime::__private::PolicyField<__S>,
 {
-    fn from_policy_parts<'a>(
-        parts: &'a mut ::idem_runtime::__private::Parts,
-        state: &'a __S,
+    fn from_policy_parts<'__parts>(
+        parts: &'__parts mut ::idem_runtime::__private::Parts,
+        state: &'__parts __S,
     ) -> ::core::pin::Pin<
         ::std::boxed::Box<
             dyn ::core::future::Future<
@@ -62,7 +62,7 @@ where
                     Self,
                     ::idem_runtime::__private::Response,
                 >,
-            > + ::core::marker::Send + 'a,
+            > + ::core::marker::Send + '__parts,
         >,
     > {
         ::std::boxed::Box::pin(async move {

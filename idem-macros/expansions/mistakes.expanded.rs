@@ -51,79 +51,37 @@ async fn create(
         let call = &mut call;
         call.endpoint();
     }
-    let (mut run, mut held) = match call.admit().await {
-        ::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
-        ::idem_runtime::__private::Admitted::Done(response) => return response,
-    };
-    ::idem_runtime::__private::Run::tasks(&run)
-        .detach(async move {
-            let ended = {
-                let reserved = loop {
-                    match run.reserve(&mut held).await {
-                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
-                        ::core::ops::ControlFlow::Continue(again) => run = again,
-                    }
+    ::idem_runtime::__private::run(
+            call,
+            move |tx, lent| ::std::boxed::Box::pin(async move {
+                let handler = create;
+                let value = ::core::convert::identity::<
+                    Result<Sse<Events>, AppError>,
+                >(
+                    handler(
+                            ::core::option::Option::unwrap(::core::option::Option::None),
+                            tenant,
+                            ::idem_runtime::__private::lend::<
+                                Config,
+                                ::idem_runtime::__private::NoPolicy,
+                            >(lent, &policy),
+                            ::core::option::Option::unwrap(::core::option::Option::None),
+                        )
+                        .await,
+                );
+                let verdict = {
+                    #[allow(unused_imports)]
+                    use ::idem_runtime::__private::{
+                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
+                        AtAny as _,
+                    };
+                    (&&&&&::idem_runtime::__private::Look(&value)).look_at_answer()
                 };
-                match reserved {
-                    ::idem_runtime::__private::Reserved::Run(mut attempt) => {
-                        let handler = create;
-                        let limit = ::idem_runtime::__private::Attempt::run_limit(
-                            &attempt,
-                        );
-                        let outcome = {
-                            let (tx, lent) = ::idem_runtime::__private::Attempt::parts(
-                                &mut attempt,
-                            );
-                            match ::idem_runtime::__private::execute(
-                                    limit,
-                                    handler(
-                                        ::core::option::Option::unwrap(
-                                            ::core::option::Option::None,
-                                        ),
-                                        tenant,
-                                        ::idem_runtime::__private::lend::<
-                                            Config,
-                                            ::idem_runtime::__private::NoPolicy,
-                                        >(lent, &policy),
-                                        ::core::option::Option::unwrap(::core::option::Option::None),
-                                    ),
-                                )
-                                .await
-                            {
-                                ::core::result::Result::<
-                                    Result<Sse<Events>, AppError>,
-                                    _,
-                                >::Ok(value) => {
-                                    let verdict = {
-                                        #[allow(unused_imports)]
-                                        use ::idem_runtime::__private::{
-                                            AtTransient as _, AtError as _, AtAnyhow as _,
-                                            AtResult as _, AtAny as _,
-                                        };
-                                        (&&&&&::idem_runtime::__private::Look(&value))
-                                            .look_at_answer()
-                                    };
-                                    {
-                                        ::core::mem::drop(value);
-                                        ::idem_runtime::__private::outcome(verdict, ())
-                                    }
-                                }
-                                ::core::result::Result::Err(stop) => {
-                                    ::idem_runtime::__private::Outcome::stopped(stop)
-                                }
-                            }
-                        };
-                        match attempt.record(outcome).await {
-                            ::idem_runtime::__private::Recorded::Commit(commit) => {
-                                commit.finalize().await
-                            }
-                            ::idem_runtime::__private::Recorded::Ended(ended) => ended,
-                        }
-                    }
-                    ::idem_runtime::__private::Reserved::Ended(ended) => ended,
+                {
+                    ::core::mem::drop(value);
+                    ::idem_runtime::__private::outcome(verdict, ())
                 }
-            };
-            ended.answer(held).await
-        })
+            }),
+        )
         .await
 }

@@ -56,83 +56,30 @@ async fn create(
         }
         call.endpoint();
     }
-    let (mut run, mut held) = match call.admit().await {
-        crate::vendored::idem_runtime::__private::Admitted::Run(run, held) => (run, held),
-        crate::vendored::idem_runtime::__private::Admitted::Done(response) => {
-            return response;
-        }
-    };
-    crate::vendored::idem_runtime::__private::Run::tasks(&run)
-        .detach(async move {
-            let ended = {
-                let reserved = loop {
-                    match run.reserve(&mut held).await {
-                        ::core::ops::ControlFlow::Break(reserved) => break reserved,
-                        ::core::ops::ControlFlow::Continue(again) => run = again,
-                    }
+    crate::vendored::idem_runtime::__private::run(
+            call,
+            move |tx, _| ::std::boxed::Box::pin(async move {
+                let handler = create;
+                let value = ::core::convert::identity(
+                    handler(
+                            claims,
+                            user,
+                            arg2,
+                            crate::vendored::idem_runtime::__private::Lends::lend(tx),
+                        )
+                        .await,
+                );
+                let verdict = {
+                    #[allow(unused_imports)]
+                    use crate::vendored::idem_runtime::__private::{
+                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
+                        AtAny as _,
+                    };
+                    (&&&&&crate::vendored::idem_runtime::__private::Look(&value))
+                        .look_at_answer()
                 };
-                match reserved {
-                    crate::vendored::idem_runtime::__private::Reserved::Run(
-                        mut attempt,
-                    ) => {
-                        let handler = create;
-                        let limit = crate::vendored::idem_runtime::__private::Attempt::run_limit(
-                            &attempt,
-                        );
-                        let outcome = {
-                            let (tx, _) = crate::vendored::idem_runtime::__private::Attempt::parts(
-                                &mut attempt,
-                            );
-                            match crate::vendored::idem_runtime::__private::execute(
-                                    limit,
-                                    handler(
-                                        claims,
-                                        user,
-                                        arg2,
-                                        crate::vendored::idem_runtime::__private::Lends::lend(tx),
-                                    ),
-                                )
-                                .await
-                            {
-                                ::core::result::Result::Ok(value) => {
-                                    let verdict = {
-                                        #[allow(unused_imports)]
-                                        use crate::vendored::idem_runtime::__private::{
-                                            AtTransient as _, AtError as _, AtAnyhow as _,
-                                            AtResult as _, AtAny as _,
-                                        };
-                                        (&&&&&crate::vendored::idem_runtime::__private::Look(
-                                            &value,
-                                        ))
-                                            .look_at_answer()
-                                    };
-                                    crate::vendored::idem_runtime::__private::outcome(
-                                        verdict,
-                                        value,
-                                    )
-                                }
-                                ::core::result::Result::Err(stop) => {
-                                    crate::vendored::idem_runtime::__private::Outcome::stopped(
-                                        stop,
-                                    )
-                                }
-                            }
-                        };
-                        match attempt.record(outcome).await {
-                            crate::vendored::idem_runtime::__private::Recorded::Commit(
-                                commit,
-                            ) => commit.finalize().await,
-                            crate::vendored::idem_runtime::__private::Recorded::Ended(
-                                ended,
-                            ) => ended,
-                        }
-                    }
-                    crate::vendored::idem_runtime::__private::Reserved::Ended(ended) => {
-                        ended
-                    }
-                }
-            };
-            ended.answer(held).await
-        })
+                crate::vendored::idem_runtime::__private::outcome(verdict, value)
+            }),
+        )
         .await
 }

@@ -48,6 +48,13 @@ impl Argument {
         pattern::is_plain(&self.pat)
     }
 
+    /// Whether it is an extension that is bound by a name alone: `Extension(name)`.
+    pub(crate) fn is_extension(&self) -> bool {
+        let Pat::TupleStruct(pat) = &self.pat else { return false };
+        let is_extension = pat.path.segments.last().is_some_and(|segment| segment.ident == "Extension");
+        is_extension && pat.elems.len() == 1 && pat.elems.iter().all(pattern::is_plain)
+    }
+
     /// Whether it comes from the request.
     pub(crate) fn is_extracted(&self) -> bool {
         !matches!(self.role, Role::Transaction | Role::Lent | Role::Unfit)

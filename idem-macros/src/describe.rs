@@ -39,7 +39,9 @@ pub(crate) fn fingerprint(
         }
         Role::Body => {
             let (setter, turbofish) = (setter("received"), named());
-            Some(quote_spanned!(at=> #call.#setter #turbofish (&#value);))
+            let p = runtime.private(at);
+            let door = quote_spanned!(at=> #p::Door::of(#p::Received::as_inner(&#value)).lets_through(););
+            Some(quote_spanned!(at=> #door #call.#setter #turbofish (&#value);))
         }
         Role::Skipped => Some(door(value, ty, runtime)),
         Role::With => {

@@ -77,6 +77,11 @@ impl Lowering<'_> {
     /// The function that the router sees.
     fn outer(&self) -> TokenStream {
         let Function { attrs, vis, sig, body } = self.function();
+        // What is expected of the body is not here, if the body is in the function beside this one.
+        let attrs = attrs.iter().map(|attr| match &self.beside {
+            Some(_) => expected(attr).unwrap_or_else(|| attr.to_token_stream()),
+            None => attr.to_token_stream(),
+        });
         let asyncness = asyncness(sig);
         let Signature { fn_token, ident, .. } = sig;
         let generics = generics::outer(&sig.generics);
@@ -182,101 +187,50 @@ impl Lowering<'_> {
         quote!(#open #referent #middle #close)
     }
 
-    /// The steps of a run.
+    /// What the request is, then the run: the run time goes through its steps, and calls the handler in the midst.
     fn run(&self) -> TokenStream {
         let p = self.runtime().private(Span::mixed_site());
-        let [guard, call, policy, run, held, response] =
-            ["guard", "call", "policy", "run", "held", "response"].map(local);
-        let kept = if self.lends() { quote!(#policy) } else { quote!(_) };
+        let [guard, call, policy, tx, lent] = ["guard", "call", "policy", "tx", "lent"].map(local);
+        let (kept, execution) =
+            if self.lends() { (quote!(#policy), quote!(#lent)) } else { (quote!(_), quote!(_)) };
         let options = setting::options(&self.checked.args.settings, self.runtime());
         // A type that is no policy is shown where it is named.
         let named = self.policy(Span::call_site());
         let describe = self.describe();
-        let work = self.work();
-        // "not Send" is said of the function.
-        let at = site(self.function().sig.ident.span());
-        // By path, as all that takes `&self`: a trait of the author's that takes `self` would come first.
-        let tasks = quote!(#p::Run::tasks(&#run));
-        let task = quote_spanned!(at=> #tasks.detach(async move #work).await);
         let describe = (!describe.is_empty()).then(|| {
             // A reference, so that a trait of the author's cannot come between by a method of the same name.
             quote!({ let #call = &mut #call; #describe })
         });
+        let work = self.work(&tx, &lent);
+        // "not Send" is said of the function.
+        let at = site(self.function().sig.ident.span());
+        let boxed = quote_spanned!(at=> ::std::boxed::Box::pin(async move #work));
 
         quote! {
             let (mut #call, #kept) = #p::begin::<_, #named>(#guard, const { #options });
             #describe
-            let (mut #run, mut #held) = match #call.admit().await {
-                #p::Admitted::Run(#run, #held) => (#run, #held),
-                #p::Admitted::Done(#response) => return #response,
-            };
-            #task
+            #p::run(#call, move |#tx, #execution| #boxed).await
         }
     }
 
-    /// From BEGIN to COMMIT.
-    fn work(&self) -> TokenStream {
+    /// The handler called, and what it returned made an outcome.
+    ///
+    /// In one future, because what it returned may borrow from the transaction, and the outcome must not.
+    fn work(&self, tx: &Ident, lent: &Ident) -> TokenStream {
         let p = self.runtime().private(Span::mixed_site());
-        let [
-            run,
-            again,
-            held,
-            reserved,
-            attempt,
-            tx,
-            lent,
-            handler,
-            limit,
-            outcome,
-            ended,
-            value,
-            verdict,
-            stop,
-            commit,
-        ] = [
-            "run", "again", "held", "reserved", "attempt", "tx", "lent", "handler", "limit", "outcome",
-            "ended", "value", "verdict", "stop", "commit",
-        ]
-        .map(local);
+        let [handler, value, verdict] = ["handler", "value", "verdict"].map(local);
         let written = self.handler();
-        let passed = self.passed(&tx, &lent);
-        let execution = if self.lends() { quote!(#lent) } else { quote!(_) };
+        let passed = self.passed(tx, lent);
         let (named, answer) = (self.named_answer(), self.answer(&verdict, &value));
         quote! {{
-            let #ended = {
-                let #reserved = loop {
-                    match #run.reserve(&mut #held).await {
-                        ::core::ops::ControlFlow::Break(#reserved) => break #reserved,
-                        ::core::ops::ControlFlow::Continue(#again) => #run = #again,
-                    }
-                };
-                match #reserved {
-                    #p::Reserved::Run(mut #attempt) => {
-                        let #handler = #written;
-                        let #limit = #p::Attempt::run_limit(&#attempt);
-                        let #outcome = {
-                            let (#tx, #execution) = #p::Attempt::parts(&mut #attempt);
-                            match #p::execute(#limit, #handler(#passed)).await {
-                                ::core::result::Result #named ::Ok(#value) => {
-                                let #verdict = {
-                                        #[allow(unused_imports)]
-                                        use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
-                                        (&&&&&#p::Look(&#value)).look_at_answer()
-                                    };
-                                    #answer
-                                }
-                                ::core::result::Result::Err(#stop) => #p::Outcome::stopped(#stop),
-                            }
-                        };
-                        match #attempt.record(#outcome).await {
-                            #p::Recorded::Commit(#commit) => #commit.finalize().await,
-                            #p::Recorded::Ended(#ended) => #ended,
-                        }
-                    }
-                    #p::Reserved::Ended(#ended) => #ended,
-                }
+            let #handler = #written;
+            let #value = ::core::convert::identity #named (#handler(#passed).await);
+            let #verdict = {
+                #[allow(unused_imports)]
+                use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                (&&&&&#p::Look(&#value)).look_at_answer()
             };
-            #ended.answer(#held).await
+            #answer
         }}
     }
 
@@ -297,7 +251,9 @@ impl Lowering<'_> {
     fn describe(&self) -> TokenStream {
         let fingerprints = self.arguments().filter_map(|(index, argument)| {
             let Argument { conditions, name, ty, role, with, .. } = argument;
-            if *role == Role::Compared && argument.is_plain() && self.checked.scope.is_whole(index) {
+            // A scope value is inert, so there is nothing left to ask of an extension that holds one.
+            let is_value = argument.is_plain() || argument.is_extension();
+            if *role == Role::Compared && is_value && self.checked.scope.is_whole(index) {
                 return None;
             }
             let value = name.to_token_stream();
@@ -412,9 +368,10 @@ impl Lowering<'_> {
         quote_spanned!(at=> #p::outcome #turbofish (#verdict, #value))
     }
 
-    /// `::<T, _>`: what the handler's value is of, so that a handler that is not found leaves nothing to be guessed.
+    /// `::<T>`, what the handler's value is of, so that a handler that is not found leaves nothing to be guessed. Not as
+    /// the type of a `let`, which clippy would call complex where it does not that of an `async fn`.
     fn named_answer(&self) -> Option<TokenStream> {
-        self.named_type().map(|ty| quote!(::<#ty, _>))
+        self.named_type().map(|ty| quote!(::<#ty>))
     }
 
     /// The return type, if it can be named: an open type cannot, and `!` not yet.
@@ -453,7 +410,11 @@ fn carried(attr: &Attribute) -> Option<TokenStream> {
     if ["cfg", "cfg_attr", "allow", "warn", "deny", "forbid"].iter().any(|name| path.is_ident(name)) {
         return Some(attr.to_token_stream());
     }
-    // Where it is fulfilled cannot be told, and twice it need not be.
+    expected(attr)
+}
+
+/// `#[expect(…)]` as `#[allow(…)]`: of two functions, where it is fulfilled cannot be told.
+fn expected(attr: &Attribute) -> Option<TokenStream> {
     let lints = attr.meta.require_list().ok().filter(|list| list.path.is_ident("expect"))?.tokens.clone();
     Some(quote!(#[allow(#lints)]))
 }

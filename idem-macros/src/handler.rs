@@ -387,10 +387,7 @@ fn lift(written: PatType, role: Role, index: usize, function: &Ident, others: &[
         bindings,
         with: None,
         pat: *pat,
-        conditions: attrs
-            .into_iter()
-            .filter(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
-            .collect(),
+        conditions: attrs.into_iter().filter(known::is_condition).collect(),
     }
 }
 

@@ -30,6 +30,14 @@ pub(crate) fn is_idempotent(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|segment| segment.ident == "idempotent")
 }
 
+/// Whether the attribute decides that what it stands on exists: `cfg`, or a `cfg_attr` that holds one.
+pub(crate) fn is_condition(attr: &Attribute) -> bool {
+    let path = attr.path();
+    path.is_ident("cfg")
+        || (path.is_ident("cfg_attr")
+            && attr.meta.require_list().is_ok_and(|list| find(list.tokens.clone(), &["cfg"]).is_some()))
+}
+
 /// Whether the type is called like a transaction or the connection inside it.
 pub(crate) fn is_transaction(ty: &Type) -> bool {
     last_name(ty).is_some_and(|name| {
@@ -170,13 +178,11 @@ fn find(tokens: TokenStream, words: &[&str]) -> Option<Span> {
     })
 }
 
-/// The extractors of axum that hand the request on unread.
+/// The extractors of axum that hand the request on unread, and of which the run time knows nothing. `Request` and
+/// `Body` it refuses by their types, so that an application may have types of these names.
 pub(crate) fn streaming_extractor(ty: &Type) -> Option<Stream> {
     let name = last_name(ty)?;
     let help = match name.as_str() {
-        "Request" | "Body" => {
-            "take the body as `Bytes` or `Json<…>`, and the rest as extractors such as `HeaderMap` and `Uri`"
-        }
         "Multipart" => "upload first, and take the upload's id or digest here",
         "WebSocketUpgrade" => {
             "leave this handler without `#[idempotent]`: an upgraded connection has no answer to replay"
@@ -251,10 +257,10 @@ mod tests {
 
     #[test]
     fn extractors_that_stream_are_known() {
-        for text in ["Request", "axum::extract::Request", "Body", "Multipart", "ws::WebSocketUpgrade"] {
+        for text in ["Multipart", "axum::extract::Multipart", "ws::WebSocketUpgrade"] {
             assert!(streaming_extractor(&ty(text)).is_some(), "{text}");
         }
-        for text in ["Json<Request>", "Bytes", "String"] {
+        for text in ["Json<Multipart>", "Request", "Body", "String"] {
             assert!(streaming_extractor(&ty(text)).is_none(), "{text}");
         }
     }

@@ -118,6 +118,16 @@ impl Path {
     pub(crate) fn spelled(&self) -> String {
         spelled(&self.head, &self.steps)
     }
+
+    /// A label that is probably free.
+    pub(crate) fn suggested(&self) -> String {
+        suggested(&self.spelled())
+    }
+}
+
+/// A label that is probably free: `user.id` becomes `user_id`.
+pub(crate) fn suggested(spelled: &str) -> String {
+    spelled.replace("()", "").replace('.', "_")
 }
 
 /// A path as its author would write it.

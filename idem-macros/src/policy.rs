@@ -212,10 +212,10 @@ impl Lowering<'_> {
         quote! {
             #[automatically_derived]
             impl #parameters #p::FromPolicyParts<#state> for #name #arguments #clause {
-                fn from_policy_parts<'a>(
-                    #parts: &'a mut #p::Parts,
-                    #from: &'a #state,
-                ) -> ::core::pin::Pin<::std::boxed::Box<dyn ::core::future::Future<Output = ::core::result::Result<Self, #p::Response>> + ::core::marker::Send + 'a>> {
+                fn from_policy_parts<'__parts>(
+                    #parts: &'__parts mut #p::Parts,
+                    #from: &'__parts #state,
+                ) -> ::core::pin::Pin<::std::boxed::Box<dyn ::core::future::Future<Output = ::core::result::Result<Self, #p::Response>> + ::core::marker::Send + '__parts>> {
                     ::std::boxed::Box::pin(async move #made)
                 }
             }

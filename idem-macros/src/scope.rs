@@ -143,6 +143,7 @@ impl Resolver<'_, '_> {
         if let Some(word) = word {
             return self.word(word, label.is_some(), is_alone);
         }
+        let is_written = label.is_some();
         if let Some(label) = label.as_deref().filter(|label| WORDS.contains(label)) {
             self.say(
                 format!("`{label}` cannot be a label"),
@@ -150,6 +151,15 @@ impl Resolver<'_, '_> {
             );
         }
         let label = label.unwrap_or_else(|| path.last_name());
+        if WORDS.contains(&label.as_str()) && !is_written {
+            self.say(
+                format!(
+                    "the label of `{}` would be `{label}`, which has a meaning of its own",
+                    path.spelled()
+                ),
+                format!("give it a label: `{} = {}`", path.suggested(), path.spelled()),
+            );
+        }
         let value = value(path, "scope", &WORDS, self.literal, self.names)
             .map_err(|mistake| mistake.into_iter().for_each(|mistake| self.mistakes.add(mistake)))
             .ok()?;
@@ -266,6 +276,6 @@ impl Value {
 
     /// A label that is probably free: `user.id` becomes `user_id`.
     fn suggested(&self) -> String {
-        self.spelled().replace("()", "").replace('.', "_")
+        path::suggested(&self.spelled())
     }
 }

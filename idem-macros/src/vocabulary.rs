@@ -130,14 +130,20 @@ impl<'a> Vocabulary<'a> {
         format!("`{option}` names {what}s{also}; here it can use {}", listed(all))
     }
 
-    /// A name that sounds like whoever sends the request.
+    /// A name that sounds like that of whoever sends the request: of one value, where `user` would be a struct.
     pub(crate) fn caller(&self) -> Option<String> {
-        const CALLERS: [&str; 12] = [
-            "tenant", "account", "customer", "merchant", "org", "shop", "user", "claims", "auth", "caller",
-            "client", "api_key",
+        const CALLERS: [&str; 9] = [
+            "tenant",
+            "tenant_id",
+            "account_id",
+            "customer_id",
+            "merchant_id",
+            "org_id",
+            "shop_id",
+            "user_id",
+            "client_id",
         ];
-        let words = self.words();
-        CALLERS.iter().find_map(|caller| words.iter().find(|word| word.starts_with(caller))).cloned()
+        CALLERS.iter().find_map(|caller| self.words().into_iter().find(|word| word == caller))
     }
 
     fn words(&self) -> Vec<String> {

@@ -46,9 +46,8 @@ pub struct Call<DB: Store> {
 }
 
 /// Whether a request goes on to the database.
-#[doc(hidden)]
 #[derive(Debug)]
-pub enum Admitted<DB: Store> {
+pub(crate) enum Admitted<DB: Store> {
     /// It does, on this connection.
     Run(Run<DB>, Held<DB>),
     /// It is answered.
@@ -121,8 +120,7 @@ impl<DB: Store> Call<DB> {
     ///
     /// # Cancel safety
     /// Cancel safe: nothing has begun, and those who wait behind this request go on without it.
-    #[must_use]
-    pub fn admit(self) -> Pin<Box<dyn Future<Output = Admitted<DB>> + Send>> {
+    pub(crate) fn admit(self) -> Pin<Box<dyn Future<Output = Admitted<DB>> + Send>> {
         Box::pin(async move {
             let engine = Arc::clone(&self.engine);
             let terms = self.rules.terms.clone();

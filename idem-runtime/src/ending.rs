@@ -20,8 +20,7 @@ use crate::replay::StoredResponse;
 use crate::store::{Cause, KeyRequest, Store};
 
 /// A run whose transaction is over.
-#[doc(hidden)]
-pub struct Ended<DB: Store> {
+pub(crate) struct Ended<DB: Store> {
     pub(crate) engine: Arc<Inner<DB>>,
     pub(crate) rules: Arc<Rules>,
     pub(crate) ending: Ending<DB>,
@@ -124,8 +123,7 @@ impl<DB: Store> Ended<DB> {
     ///
     /// # Cancel safety
     /// Not cancel safe: dropped, a failed answer may be stored without being sent.
-    #[must_use]
-    pub fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Response> {
+    pub(crate) fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Response> {
         Box::pin(async move {
             let Self { engine, rules, ending, mut condition, claim, mut lock } = self;
             let answer = match ending {

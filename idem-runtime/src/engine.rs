@@ -60,8 +60,7 @@ pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 // ------------------------------------------------------------------------------------------------------- reserve
 
 /// An admitted request: nothing has begun.
-#[doc(hidden)]
-pub struct Run<DB: Store> {
+pub(crate) struct Run<DB: Store> {
     pub(crate) engine: Arc<Inner<DB>>,
     pub(crate) rules: Arc<Rules>,
     /// `None` for a request without a key: it runs in a plain transaction and nothing is stored.
@@ -78,9 +77,8 @@ pub(crate) struct Keyed {
 }
 
 /// What became of a reservation.
-#[doc(hidden)]
 #[derive(Debug)]
-pub enum Reserved<'h, DB: Store> {
+pub(crate) enum Reserved<'h, DB: Store> {
     /// The handler may run.
     Run(Attempt<'h, DB>),
     /// It may not: the key has an answer, or cannot be reserved.
@@ -89,8 +87,7 @@ pub enum Reserved<'h, DB: Store> {
 
 impl<DB: Store> Run<DB> {
     /// Where the run's task is spawned.
-    #[must_use]
-    pub fn tasks(&self) -> Detach<DB> {
+    pub(crate) fn tasks(&self) -> Detach<DB> {
         Detach {
             engine: Arc::clone(&self.engine),
             rules: Arc::clone(&self.rules),
@@ -105,7 +102,10 @@ impl<DB: Store> Run<DB> {
     ///
     /// # Cancel safety
     /// Not cancel safe: a dropped BEGIN may leave a transaction open. The task that calls it runs to its end.
-    pub fn reserve(mut self, held: &mut Held<DB>) -> BoxFuture<'_, ControlFlow<Reserved<'_, DB>, Self>> {
+    pub(crate) fn reserve(
+        mut self,
+        held: &mut Held<DB>,
+    ) -> BoxFuture<'_, ControlFlow<Reserved<'_, DB>, Self>> {
         Box::pin(async move {
             // From here on the task counts as running.
             self.token = None;
@@ -139,8 +139,7 @@ impl<DB: Store> Run<DB> {
 }
 
 /// The task of a run, before it is spawned.
-#[doc(hidden)]
-pub struct Detach<DB: Store> {
+pub(crate) struct Detach<DB: Store> {
     engine: Arc<Inner<DB>>,
     rules: Arc<Rules>,
     /// Dropped with the request's future, it ends the waiting of a run that has not begun.
@@ -152,7 +151,7 @@ impl<DB: Store> Detach<DB> {
     ///
     /// # Cancel safety
     /// Cancel safe: dropped, `work` goes on and its answer is found by the retry; work that only waits ends.
-    pub async fn detach<F>(self, work: F) -> Response
+    pub(crate) async fn detach<F>(self, work: F) -> Response
     where
         F: Future<Output = Response> + Send + 'static,
     {
@@ -166,8 +165,7 @@ impl<DB: Store> Detach<DB> {
 // ------------------------------------------------------------------------------------------------------- execute
 
 /// A run whose transaction is open and whose key is reserved.
-#[doc(hidden)]
-pub struct Attempt<'h, DB: Store> {
+pub(crate) struct Attempt<'h, DB: Store> {
     pub(crate) run: Run<DB>,
     pub(crate) tx: Transaction<'h, DB>,
     pub(crate) lock: DB::Lock,
@@ -214,8 +212,7 @@ pub struct Outcome(Result<(Verdict, Response), Stop>);
 
 impl Outcome {
     /// It has no value.
-    #[must_use]
-    pub fn stopped(stop: Stop) -> Self {
+    pub(crate) fn stopped(stop: Stop) -> Self {
         Self(Err(stop))
     }
 }
@@ -234,9 +231,8 @@ pub fn outcome<R: IntoResponse>(verdict: Verdict, value: R) -> Outcome {
 // -------------------------------------------------------------------------------------------------------- record
 
 /// What became of recording.
-#[doc(hidden)]
 #[derive(Debug)]
-pub enum Recorded<'h, DB: Store> {
+pub(crate) enum Recorded<'h, DB: Store> {
     /// The transaction is ready to commit.
     Commit(Commit<'h, DB>),
     /// It is over.
@@ -245,13 +241,12 @@ pub enum Recorded<'h, DB: Store> {
 
 impl<'h, DB: Store> Attempt<'h, DB> {
     /// How long the run may still take.
-    #[must_use]
-    pub fn run_limit(&self) -> Duration {
+    pub(crate) fn run_limit(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
     /// What the handler is lent: the transaction, and what it may know of the run.
-    pub fn parts(&mut self) -> (&mut Transaction<'h, DB>, &Execution) {
+    pub(crate) fn parts(&mut self) -> (&mut Transaction<'h, DB>, &Execution) {
         (&mut self.tx, &self.run.execution)
     }
 
@@ -259,8 +254,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
     ///
     /// # Cancel safety
     /// Not cancel safe: dropped, the connection is closed and the transaction rolled back by the database.
-    #[must_use]
-    pub fn record(mut self, outcome: Outcome) -> BoxFuture<'h, Recorded<'h, DB>> {
+    pub(crate) fn record(mut self, outcome: Outcome) -> BoxFuture<'h, Recorded<'h, DB>> {
         Box::pin(async move {
             let (verdict, response) = match outcome.0 {
                 Ok(answered) => answered,
@@ -304,8 +298,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
 // ------------------------------------------------------------------------------------------------------ finalize
 
 /// A run whose answer is in its key row, or that has none.
-#[doc(hidden)]
-pub struct Commit<'h, DB: Store> {
+pub(crate) struct Commit<'h, DB: Store> {
     pub(crate) run: Run<DB>,
     pub(crate) tx: Transaction<'h, DB>,
     pub(crate) lock: DB::Lock,
@@ -318,8 +311,7 @@ impl<'h, DB: Store> Commit<'h, DB> {
     ///
     /// # Cancel safety
     /// Not cancel safe: dropped, the COMMIT may have been sent.
-    #[must_use]
-    pub fn finalize(self) -> BoxFuture<'h, Ended<DB>> {
+    pub(crate) fn finalize(self) -> BoxFuture<'h, Ended<DB>> {
         Box::pin(async move {
             let Self { run, mut tx, lock, response } = self;
             drop(lock);

@@ -11,8 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 /// Why a handler's future has no value.
-#[doc(hidden)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// It panicked; the panic goes on once the rollback is acknowledged.
     Panicked(Box<dyn Any + Send>),
     /// It ran longer than the run limit.
@@ -32,8 +31,7 @@ impl fmt::Debug for Stop {
 ///
 /// # Cancel safety
 /// Dropped, it drops `work`.
-#[doc(hidden)]
-pub fn execute<F: Future>(limit: Duration, work: F) -> Execute<F> {
+pub(crate) fn execute<F: Future>(limit: Duration, work: F) -> Execute<F> {
     Execute { work: Some(Box::pin(work)), limit: Some(Box::pin(tokio::time::sleep(limit))) }
 }
 
@@ -46,8 +44,7 @@ pub(crate) fn execute_unlimited<F: Future>(work: F) -> Execute<F> {
 }
 
 /// The future of [`execute`].
-#[doc(hidden)]
-pub struct Execute<F> {
+pub(crate) struct Execute<F> {
     /// `None` once it has ended.
     work: Option<Pin<Box<F>>>,
     limit: Option<Pin<Box<Sleep>>>,

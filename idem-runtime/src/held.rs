@@ -18,8 +18,7 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 ///
 /// A connection that ended badly may still be inside a transaction; given back to the pool, it would take the next
 /// user's writes into it.
-#[doc(hidden)]
-pub struct Held<DB: Store>(Option<PoolConnection<DB>>);
+pub(crate) struct Held<DB: Store>(Option<PoolConnection<DB>>);
 
 impl<DB: Store> Held<DB> {
     pub(crate) fn new(connection: PoolConnection<DB>) -> Self {

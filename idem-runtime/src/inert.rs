@@ -1,6 +1,7 @@
 //! What a handler may hold beside its transaction.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasherDefault, RandomState};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -67,6 +68,7 @@ impl_for_plain_data!(
     Ipv4Addr,
     Ipv6Addr,
     SocketAddr,
+    RandomState,
     http::HeaderMap,
     http::HeaderName,
     http::HeaderValue,
@@ -82,9 +84,10 @@ impl<T: Inert> Inert for Option<T> {}
 impl<T: Inert> Inert for Vec<T> {}
 impl<T: Inert, const N: usize> Inert for [T; N] {}
 impl<T: Inert> Inert for BTreeSet<T> {}
-impl<T: Inert, S> Inert for HashSet<T, S> {}
+impl<T: Inert, S: Inert> Inert for HashSet<T, S> {}
 impl<K: Inert, V: Inert> Inert for BTreeMap<K, V> {}
-impl<K: Inert, V: Inert, S> Inert for HashMap<K, V, S> {}
+impl<K: Inert, V: Inert, S: Inert> Inert for HashMap<K, V, S> {}
+impl<H> Inert for BuildHasherDefault<H> {}
 
 macro_rules! impl_for_tuples {
     ($($first:ident $($rest:ident)*)?) => {

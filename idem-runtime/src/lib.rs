@@ -103,6 +103,8 @@ mod inert;
 mod key;
 mod key_value;
 mod scope;
+#[cfg(feature = "axum")]
+mod steps;
 mod store;
 #[cfg(feature = "axum")]
 mod tasks;

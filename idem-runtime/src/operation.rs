@@ -2,17 +2,15 @@
 
 use std::fmt;
 use std::future::Future;
-use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use sqlx::Transaction;
 
-use crate::admission::{Admitted, Call};
+use crate::admission::Call;
 use crate::axum::{Guard, begin};
-use crate::engine::{Outcome, Recorded, Reserved, outcome};
-use crate::execute::execute;
+use crate::engine::outcome;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 use crate::key_value::KeyValue;
@@ -20,6 +18,7 @@ use crate::options::{InProgress, Options};
 use crate::outcome::{RecordRule, Verdict};
 use crate::policy::Policy;
 use crate::scope::ScopeValue;
+use crate::steps::run;
 use crate::store::Store;
 use crate::transient::{AtTransient as _, Look, Transient};
 
@@ -195,39 +194,13 @@ impl<DB: Store> Operation<DB> {
             + Send
             + 'static,
     {
-        let (mut run, mut held) = match self.call.admit().await {
-            Admitted::Run(run, held) => (run, held),
-            Admitted::Done(answer) => return answer,
-        };
-        let tasks = run.tasks();
-        let steps = async move {
-            let ended = {
-                let reserved = loop {
-                    match run.reserve(&mut held).await {
-                        ControlFlow::Break(reserved) => break reserved,
-                        ControlFlow::Continue(again) => run = again,
-                    }
-                };
-                match reserved {
-                    Reserved::Run(mut attempt) => {
-                        let limit = attempt.run_limit();
-                        let (tx, execution) = attempt.parts();
-                        // The call is within, because what comes before the first await may panic as well.
-                        let outcome = match execute(limit, async { work(tx, execution).await }).await {
-                            Ok(value) => outcome(verdict(&value), value),
-                            Err(stop) => Outcome::stopped(stop),
-                        };
-                        match attempt.record(outcome).await {
-                            Recorded::Commit(commit) => commit.finalize().await,
-                            Recorded::Ended(ended) => ended,
-                        }
-                    }
-                    Reserved::Ended(ended) => ended,
-                }
-            };
-            ended.answer(held).await
-        };
-        tasks.detach(steps).await
+        let work = run(self.call, move |tx, execution| {
+            Box::pin(async move {
+                let value = work(tx, execution).await;
+                outcome(verdict(&value), value)
+            })
+        });
+        work.await
     }
 }
 

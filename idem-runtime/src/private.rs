@@ -3,14 +3,11 @@
 pub use axum::response::Response;
 pub use http::request::Parts;
 
-pub use crate::admission::{Admitted, Call};
+pub use crate::admission::Call;
 pub use crate::axum::door::Door;
 pub use crate::axum::{FindEngine, FromExtension, FromState, Guard, Received, begin};
-pub use crate::ending::Ended;
-pub use crate::engine::{Attempt, Commit, Lends, Outcome, Recorded, Reserved, Run, outcome};
-pub use crate::execute::{Execute, Stop, execute};
+pub use crate::engine::{Lends, Outcome, outcome};
 pub use crate::fingerprint::{Fingerprint, Fingerprinter};
-pub use crate::held::Held;
 pub use crate::inert::Inert;
 pub use crate::key::{KeyFormat, Syntax};
 pub use crate::lent::{Lent, lend};
@@ -19,6 +16,7 @@ pub use crate::outcome::{RecordRule, Verdict};
 pub use crate::policy::sealed::Sealed;
 pub use crate::policy::{FromPolicyParts, NoPolicy, Policy, PolicyField, extract};
 pub use crate::scope::ScopeValue;
+pub use crate::steps::run;
 pub use crate::store::{Isolation, Store};
 pub use crate::transient::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
 pub use crate::tx::{Once, Tx};

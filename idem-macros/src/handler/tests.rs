@@ -58,6 +58,7 @@ fn arguments_keep_their_names_where_they_can() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of mistakes")]
 fn each_mistake_of_a_signature_is_told_once() {
     for (function, mistake, expands) in [
         ("fn f(tx: &mut Tx) {}", "an `#[idempotent]` handler is an `async fn`", true),
@@ -143,8 +144,8 @@ fn each_mistake_of_a_signature_is_told_once() {
             true,
         ),
         (
-            "async fn f(tx: &mut Tx, a: Request) {}",
-            "`Request` is a stream, which cannot be compared with a retry's",
+            "async fn f(tx: &mut Tx, a: Multipart) {}",
+            "`Multipart` is a stream, which cannot be compared with a retry's",
             true,
         ),
         ("async fn f(#[context] tx: &mut Tx) {}", "the transaction is no input of the request", true),
@@ -181,7 +182,7 @@ fn a_literal_may_be_the_answer() {
 
 #[test]
 fn a_stream_may_be_vouched_for() {
-    let (handler, mistakes) = read("async fn f(tx: &mut Tx, #[context] upload: Request) {}");
+    let (handler, mistakes) = read("async fn f(tx: &mut Tx, #[context] upload: Multipart) {}");
 
     assert!(mistakes.is_empty(), "{mistakes:?}");
     assert_eq!(roles(&handler), [Role::Transaction, Role::Context]);

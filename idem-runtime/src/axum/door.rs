@@ -13,7 +13,7 @@ use super::extract::InertIn;
 /// A `State` or an `Extension` must be inert all the same: `skip` says that an input is not compared, not
 /// that the handler may write beside its transaction; nor may one within a tuple, whose elements the expansion asks
 /// one by one, or within `Cached`. Everything else may be skipped as it is: a wrapper of the application's own that holds
-/// a pool is not seen.
+/// a pool is not seen, nor is one that a type parameter stands for.
 ///
 /// Named by the expansion only, as `Door::of(&argument).lets_through()`. For `State` and `Extension` that finds
 /// the inherent method with its bound, so that a missing `Inert` is one error on the argument; for any other
@@ -65,6 +65,71 @@ impl<T, E> Door<'_, Result<Extension<T>, E>> {
     {
     }
 }
+
+impl<T, E> Door<'_, Result<State<T>, E>> {
+    /// Asks for an inert argument.
+    pub fn lets_through(&self)
+    where
+        T: InertIn<State<T>>,
+    {
+    }
+}
+
+impl<T, E> Door<'_, Result<Option<Extension<T>>, E>> {
+    /// Asks for an inert argument.
+    pub fn lets_through(&self)
+    where
+        T: InertIn<Extension<T>>,
+    {
+    }
+}
+
+/// A tuple of extractors that can be asked one by one. None can: the expansion asks the elements of a tuple that is
+/// written as one, so one that comes here is hidden by an alias, an `Option` or a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "the extractors in `{Self}` cannot be asked one by one whether they write",
+    label = "a tuple behind an alias, an `Option` or a `Result`",
+    note = "a `State` or an `Extension` in it could reach the database outside the handler's transaction",
+    note = "take each extractor as an argument of its own, or mark the argument `#[context]` if nothing is written through it"
+)]
+pub trait InPlainSight {}
+
+macro_rules! close_for_tuples {
+    ($($first:ident $($rest:ident)*)?) => {
+        $(
+            impl<$first, $($rest),*> Door<'_, ($first, $($rest,)*)> {
+                /// Asks for what no tuple has.
+                pub fn lets_through(&self)
+                where
+                    ($first, $($rest,)*): InPlainSight,
+                {
+                }
+            }
+
+            impl<$first, $($rest),*> Door<'_, Option<($first, $($rest,)*)>> {
+                /// Asks for what no tuple has.
+                pub fn lets_through(&self)
+                where
+                    ($first, $($rest,)*): InPlainSight,
+                {
+                }
+            }
+
+            impl<$first, $($rest,)* Err> Door<'_, Result<($first, $($rest,)*), Err>> {
+                /// Asks for what no tuple has.
+                pub fn lets_through(&self)
+                where
+                    ($first, $($rest,)*): InPlainSight,
+                {
+                }
+            }
+
+            close_for_tuples!($($rest)*);
+        )?
+    };
+}
+
+close_for_tuples!(T1 T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T14 T15 T16);
 
 #[cfg(feature = "axum-extra")]
 impl<T> Door<'_, axum_extra::extract::Cached<State<T>>> {
