@@ -55,6 +55,19 @@ impl Argument {
         is_extension && pat.elems.len() == 1 && pat.elems.iter().all(pattern::is_plain)
     }
 
+    /// The name alone that an element of a tuple is bound by.
+    pub(crate) fn element(&self, index: u32) -> Option<&Ident> {
+        let Pat::Tuple(pat) = &self.pat else { return None };
+        // After `..` the places are not those of the type.
+        if pat.elems.iter().any(|element| matches!(element, Pat::Rest(_))) {
+            return None;
+        }
+        match pat.elems.iter().nth(usize::try_from(index).ok()?)? {
+            Pat::Ident(element) if element.subpat.is_none() => Some(&element.ident),
+            _ => None,
+        }
+    }
+
     /// Whether it comes from the request.
     pub(crate) fn is_extracted(&self) -> bool {
         !matches!(self.role, Role::Transaction | Role::Lent | Role::Unfit)

@@ -59,14 +59,21 @@ pub(crate) fn fingerprint(
     }
 }
 
-/// What is asked of each element of a tuple of extractors; the caret is on the element.
-pub(crate) fn elements(tuple: &TypeTuple, value: &TokenStream, runtime: &Runtime) -> TokenStream {
-    let statements = tuple.elems.iter().zip(0..).map(|(ty, index)| {
+/// What is asked of each element of a tuple of extractors, but for those that are parts of the scope as a whole; the
+/// caret is on the element.
+pub(crate) fn elements(
+    tuple: &TypeTuple,
+    value: &TokenStream,
+    is_scope: &dyn Fn(u32) -> bool,
+    runtime: &Runtime,
+) -> TokenStream {
+    let compared = tuple.elems.iter().zip(0..).filter(|(_, index)| !is_scope(*index));
+    let statements = compared.map(|(ty, index)| {
         let at = site(ends(ty).0);
         let index = Index { index, span: at };
         let element = quote_spanned!(at=> #value.#index);
         match known::peeled(ty) {
-            Type::Tuple(tuple) => Some(elements(tuple, &element, runtime)),
+            Type::Tuple(tuple) => Some(elements(tuple, &element, &|_| false, runtime)),
             _ => fingerprint(Role::Compared, None, &element, ty, runtime),
         }
     });

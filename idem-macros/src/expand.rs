@@ -259,7 +259,11 @@ impl Lowering<'_> {
             let value = name.to_token_stream();
             let statements = match known::peeled(ty) {
                 Type::Tuple(tuple) if *role == Role::Compared => {
-                    describe::elements(tuple, &value, self.runtime())
+                    let is_scope = |element| {
+                        let name = argument.element(element);
+                        name.is_some_and(|name| self.checked.scope.is_whole_binding(index, name))
+                    };
+                    describe::elements(tuple, &value, &is_scope, self.runtime())
                 }
                 _ => describe::fingerprint(*role, with.as_ref(), &value, ty, self.runtime())?,
             };

@@ -64,6 +64,12 @@ impl Scope {
         !self.is_complete || values.next().is_some()
     }
 
+    /// The same for what `source` binds by this name.
+    pub(crate) fn is_whole_binding(&self, source: usize, binding: &Ident) -> bool {
+        self.values()
+            .any(|(_, value)| value.source == source && value.steps.is_empty() && value.binding == *binding)
+    }
+
     fn values(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Value(label, value) => Some((label.as_str(), value)),

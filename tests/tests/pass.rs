@@ -84,6 +84,7 @@ mod fixture {
     mod trial_state_in_an_arc;
     mod trial_state_with_channels;
     mod tuples_of_extractors;
+    mod tuple_of_extractors_in_scope;
     mod two_handlers;
     mod unused_arguments;
     mod utoipa_above;
