@@ -1,7 +1,8 @@
 //! The checked model to tokens. Nothing here can fail.
 //!
 //! The handler stays whole: it becomes a function inside a thin outer one of the same name, which takes a
-//! guard in place of the transaction and goes through the steps of a run.
+//! guard in place of the transaction, says what the request is, and has the run time go through the steps of a run
+//! with the handler in their midst.
 //!
 //! The author's tokens are used for the author's things, else rustc takes the function for generated code
 //! and no longer tells that it is unused. Ours are mixed-site, and placed in the author's text where an

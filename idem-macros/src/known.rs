@@ -38,11 +38,18 @@ pub(crate) fn is_condition(attr: &Attribute) -> bool {
             && attr.meta.require_list().is_ok_and(|list| find(list.tokens.clone(), &["cfg"]).is_some()))
 }
 
-/// Whether the type is called like a transaction or the connection inside it.
+/// Whether the type is called as sqlx calls a transaction or the connection inside it. A payload of a bank may be a
+/// `NewTransaction`.
 pub(crate) fn is_transaction(ty: &Type) -> bool {
-    last_name(ty).is_some_and(|name| {
-        name.ends_with("Transaction") || name == "PgConnection" || name == "SqliteConnection"
-    })
+    const NAMES: [&str; 6] = [
+        "Transaction",
+        "PgTransaction",
+        "SqliteTransaction",
+        "MySqlTransaction",
+        "PgConnection",
+        "SqliteConnection",
+    ];
+    last_name(ty).is_some_and(|name| NAMES.contains(&name.as_str()))
 }
 
 /// What a type is that is called like a way to the database beside the transaction.
@@ -250,7 +257,9 @@ mod tests {
         ] {
             assert!(is_transaction(&ty(text)), "{text}");
         }
-        for text in ["Json<Transaction>", "DatabaseConnection", "State<PgPool>", "[Transaction; 1]"] {
+        for text in
+            ["Json<Transaction>", "DatabaseConnection", "State<PgPool>", "[Transaction; 1]", "NewTransaction"]
+        {
             assert!(!is_transaction(&ty(text)), "{text}");
         }
     }

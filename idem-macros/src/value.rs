@@ -176,6 +176,7 @@ pub(crate) fn in_progress(literal: &LitStr) -> Result<InProgress, Mistake> {
     };
     let suffix = wait.find(',').and_then(|at| wait.get(at..)).unwrap_or_default();
     let (limit, then) = match wait.split_once(',') {
+        None if wait.contains(" then ") => return Err(unreadable()),
         None => (wait, 409),
         Some((limit, then)) => match then.trim() {
             "then 409" => (limit, 409),
@@ -228,6 +229,7 @@ mod tests {
             ("rejects", "`rejects` is not a value of `in_progress`"),
             ("wait", "`wait` is not a value of `in_progress`"),
             ("wait ", "`wait ` is not a value of `in_progress`"),
+            ("wait 5s then 503", "`wait 5s then 503` is not a value of `in_progress`"),
             ("wait 5s, then 500", "`wait 5s, then 500` is not a value of `in_progress`"),
             ("wait 5", "a wait of `5` has no unit"),
             ("wait 5m", "`5m` is not a wait"),

@@ -83,8 +83,8 @@ mod fixture {
     mod trial_context_in_an_extension;
     mod trial_state_in_an_arc;
     mod trial_state_with_channels;
-    mod tuples_of_extractors;
     mod tuple_of_extractors_in_scope;
+    mod tuples_of_extractors;
     mod two_handlers;
     mod unused_arguments;
     mod utoipa_above;
