@@ -31,7 +31,7 @@ async fn create(
     let (mut call, _) = ::idem_runtime::__private::begin::<
         _,
         ::idem_runtime::__private::NoPolicy,
-    >(guard, const { ::idem_runtime::__private::Options::NONE });
+    >(guard, ::idem_runtime::__private::Options::NONE);
     {
         let call = &mut call;
         {
@@ -59,26 +59,20 @@ async fn create(
             call,
             move |tx, _| ::std::boxed::Box::pin(async move {
                 let handler = create;
-                let value = ::core::convert::identity(
-                    handler(
-                            ::idem_runtime::__private::Lends::lend(tx),
-                            trace,
-                            app,
-                            #[cfg(feature = "audit")]
-                            audit,
-                            arg4,
-                            arg5,
-                            arg6,
-                            arg7,
-                        )
-                        .await,
-                );
+                let value = handler(
+                        ::idem_runtime::__private::Lends::lend(tx),
+                        trace,
+                        app,
+                        #[cfg(feature = "audit")]
+                        audit,
+                        arg4,
+                        arg5,
+                        arg6,
+                        arg7,
+                    )
+                    .await;
                 let verdict = {
-                    #[allow(unused_imports)]
-                    use ::idem_runtime::__private::{
-                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
-                        AtAny as _,
-                    };
+                    use ::idem_runtime::__private::LookAt as _;
                     (&&&&&::idem_runtime::__private::Look(&value)).look_at_answer()
                 };
                 ::idem_runtime::__private::outcome(verdict, value)

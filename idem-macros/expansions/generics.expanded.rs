@@ -35,10 +35,8 @@ where
         ::idem_runtime::__private::NoPolicy,
     >(
         guard,
-        const {
-            ::idem_runtime::__private::Options::NONE
-                .record(::idem_runtime::__private::RecordRule::Success)
-        },
+        ::idem_runtime::__private::Options::NONE
+            .record(::idem_runtime::__private::RecordRule::Success),
     );
     {
         let call = &mut call;
@@ -54,18 +52,14 @@ where
             call,
             move |tx, _| ::std::boxed::Box::pin(async move {
                 let handler = create::<T, U, V, N>;
-                let value = ::core::convert::identity::<
-                    Result<Json<Cow<'_, str>>, AppError>,
-                >(
-                    handler(::idem_runtime::__private::Lends::lend(tx), filter, list)
-                        .await,
-                );
+                let value = handler(
+                        ::idem_runtime::__private::Lends::lend(tx),
+                        filter,
+                        list,
+                    )
+                    .await;
                 let verdict = {
-                    #[allow(unused_imports)]
-                    use ::idem_runtime::__private::{
-                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
-                        AtAny as _,
-                    };
+                    use ::idem_runtime::__private::LookAt as _;
                     (&&&&&::idem_runtime::__private::Look(&value)).look_at_answer()
                 };
                 ::idem_runtime::__private::outcome::<

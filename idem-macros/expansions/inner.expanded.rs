@@ -13,7 +13,7 @@ pub async fn create<T: ::core::marker::Send + 'static + Deserialize>(
     let (mut call, _) = ::idem_runtime::__private::begin::<
         _,
         ::idem_runtime::__private::NoPolicy,
-    >(guard, const { ::idem_runtime::__private::Options::NONE });
+    >(guard, ::idem_runtime::__private::Options::NONE);
     {
         let call = &mut call;
         {
@@ -36,11 +36,7 @@ pub async fn create<T: ::core::marker::Send + 'static + Deserialize>(
                         .await,
                 );
                 let verdict = {
-                    #[allow(unused_imports)]
-                    use ::idem_runtime::__private::{
-                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
-                        AtAny as _,
-                    };
+                    use ::idem_runtime::__private::LookAt as _;
                     (&&&&&::idem_runtime::__private::Look(&value)).look_at_answer()
                 };
                 ::idem_runtime::__private::outcome::<Json<Self>>(verdict, value)

@@ -23,15 +23,13 @@ async fn create(
         api::Shared<Tenant>,
     >(
         guard,
-        const {
-            ::idem_runtime::__private::Options::NONE
-                .in_progress(::idem_runtime::__private::InProgress::Wait {
-                    limit_ms: 10000u32,
-                    then: 503u16,
-                })
-                .endpoint("orders.create")
-                .required(false)
-        },
+        ::idem_runtime::__private::Options::NONE
+            .in_progress(::idem_runtime::__private::InProgress::Wait {
+                limit_ms: 10000u32,
+                then: 503u16,
+            })
+            .endpoint("orders.create")
+            .required(false),
     );
     {
         let call = &mut call;
@@ -56,30 +54,22 @@ async fn create(
             call,
             move |tx, lent| ::std::boxed::Box::pin(async move {
                 let handler = create;
-                let value = ::core::convert::identity::<
-                    Result<Json<Order>, AppError>,
-                >(
-                    handler(
-                            ::idem_runtime::__private::lend::<
-                                api::Shared<Tenant>,
-                                api::Shared<Tenant>,
-                            >(lent, &policy),
-                            ::idem_runtime::__private::Lends::lend(tx),
-                            version,
-                            ::idem_runtime::__private::lend::<
-                                Execution,
-                                api::Shared<Tenant>,
-                            >(lent, &policy),
-                            event.into_inner(),
-                        )
-                        .await,
-                );
+                let value = handler(
+                        ::idem_runtime::__private::lend::<
+                            api::Shared<Tenant>,
+                            api::Shared<Tenant>,
+                        >(lent, &policy),
+                        ::idem_runtime::__private::Lends::lend(tx),
+                        version,
+                        ::idem_runtime::__private::lend::<
+                            Execution,
+                            api::Shared<Tenant>,
+                        >(lent, &policy),
+                        event.into_inner(),
+                    )
+                    .await;
                 let verdict = {
-                    #[allow(unused_imports)]
-                    use ::idem_runtime::__private::{
-                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
-                        AtAny as _,
-                    };
+                    use ::idem_runtime::__private::LookAt as _;
                     (&&&&&::idem_runtime::__private::Look(&value)).look_at_answer()
                 };
                 ::idem_runtime::__private::outcome::<

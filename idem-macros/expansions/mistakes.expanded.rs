@@ -46,7 +46,7 @@ async fn create(
     let (mut call, policy) = ::idem_runtime::__private::begin::<
         _,
         ::idem_runtime::__private::NoPolicy,
-    >(guard, const { ::idem_runtime::__private::Options::NONE });
+    >(guard, ::idem_runtime::__private::Options::NONE);
     {
         let call = &mut call;
         call.endpoint();
@@ -55,26 +55,18 @@ async fn create(
             call,
             move |tx, lent| ::std::boxed::Box::pin(async move {
                 let handler = create;
-                let value = ::core::convert::identity::<
-                    Result<Sse<Events>, AppError>,
-                >(
-                    handler(
-                            ::core::option::Option::unwrap(::core::option::Option::None),
-                            tenant,
-                            ::idem_runtime::__private::lend::<
-                                Config,
-                                ::idem_runtime::__private::NoPolicy,
-                            >(lent, &policy),
-                            ::core::option::Option::unwrap(::core::option::Option::None),
-                        )
-                        .await,
-                );
+                let value = handler(
+                        ::core::option::Option::unwrap(::core::option::Option::None),
+                        tenant,
+                        ::idem_runtime::__private::lend::<
+                            Config,
+                            ::idem_runtime::__private::NoPolicy,
+                        >(lent, &policy),
+                        ::core::option::Option::unwrap(::core::option::Option::None),
+                    )
+                    .await;
                 let verdict = {
-                    #[allow(unused_imports)]
-                    use ::idem_runtime::__private::{
-                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
-                        AtAny as _,
-                    };
+                    use ::idem_runtime::__private::LookAt as _;
                     (&&&&&::idem_runtime::__private::Look(&value)).look_at_answer()
                 };
                 {

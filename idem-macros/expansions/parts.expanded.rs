@@ -28,11 +28,9 @@ async fn create(
         crate::vendored::idem_runtime::__private::NoPolicy,
     >(
         guard,
-        const {
-            crate::vendored::idem_runtime::__private::Options::NONE
-                .record(crate::vendored::idem_runtime::__private::RecordRule::All)
-                .ttl(3600u64)
-        },
+        crate::vendored::idem_runtime::__private::Options::NONE
+            .record(crate::vendored::idem_runtime::__private::RecordRule::All)
+            .ttl(3600u64),
     );
     {
         let call = &mut call;
@@ -60,21 +58,15 @@ async fn create(
             call,
             move |tx, _| ::std::boxed::Box::pin(async move {
                 let handler = create;
-                let value = ::core::convert::identity(
-                    handler(
-                            claims,
-                            user,
-                            arg2,
-                            crate::vendored::idem_runtime::__private::Lends::lend(tx),
-                        )
-                        .await,
-                );
+                let value = handler(
+                        claims,
+                        user,
+                        arg2,
+                        crate::vendored::idem_runtime::__private::Lends::lend(tx),
+                    )
+                    .await;
                 let verdict = {
-                    #[allow(unused_imports)]
-                    use crate::vendored::idem_runtime::__private::{
-                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
-                        AtAny as _,
-                    };
+                    use crate::vendored::idem_runtime::__private::LookAt as _;
                     (&&&&&crate::vendored::idem_runtime::__private::Look(&value))
                         .look_at_answer()
                 };

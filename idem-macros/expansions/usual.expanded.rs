@@ -21,7 +21,7 @@ pub async fn create(
     let (mut call, _) = ::idem_runtime::__private::begin::<
         _,
         ::idem_runtime::__private::NoPolicy,
-    >(guard, const { ::idem_runtime::__private::Options::NONE.ttl(172800u64) });
+    >(guard, ::idem_runtime::__private::Options::NONE.ttl(172800u64));
     {
         let call = &mut call;
         {
@@ -37,18 +37,14 @@ pub async fn create(
             call,
             move |tx, _| ::std::boxed::Box::pin(async move {
                 let handler = create;
-                let value = ::core::convert::identity::<
-                    Result<(StatusCode, Json<Order>), AppError>,
-                >(
-                    handler(::idem_runtime::__private::Lends::lend(tx), tenant, req)
-                        .await,
-                );
+                let value = handler(
+                        ::idem_runtime::__private::Lends::lend(tx),
+                        tenant,
+                        req,
+                    )
+                    .await;
                 let verdict = {
-                    #[allow(unused_imports)]
-                    use ::idem_runtime::__private::{
-                        AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _,
-                        AtAny as _,
-                    };
+                    use ::idem_runtime::__private::LookAt as _;
                     (&&&&&::idem_runtime::__private::Look(&value)).look_at_answer()
                 };
                 ::idem_runtime::__private::outcome::<

@@ -208,7 +208,7 @@ impl Lowering<'_> {
         let boxed = quote_spanned!(at=> ::std::boxed::Box::pin(async move #work));
 
         quote! {
-            let (mut #call, #kept) = #p::begin::<_, #named>(#guard, const { #options });
+            let (mut #call, #kept) = #p::begin::<_, #named>(#guard, #options);
             #describe
             #p::run(#call, move |#tx, #execution| #boxed).await
         }
@@ -222,13 +222,13 @@ impl Lowering<'_> {
         let [handler, value, verdict] = ["handler", "value", "verdict"].map(local);
         let written = self.handler();
         let passed = self.passed(tx, lent);
-        let (named, answer) = (self.named_answer(), self.answer(&verdict, &value));
+        let answer = self.answer(&verdict, &value);
+        let returned = self.returned(&quote!(#handler(#passed).await));
         quote! {{
             let #handler = #written;
-            let #value = ::core::convert::identity #named (#handler(#passed).await);
+            let #value = #returned;
             let #verdict = {
-                #[allow(unused_imports)]
-                use #p::{AtTransient as _, AtError as _, AtAnyhow as _, AtResult as _, AtAny as _};
+                use #p::LookAt as _;
                 (&&&&&#p::Look(&#value)).look_at_answer()
             };
             #answer
@@ -373,10 +373,13 @@ impl Lowering<'_> {
         quote_spanned!(at=> #p::outcome #turbofish (#verdict, #value))
     }
 
-    /// `::<T>`, what the handler's value is of, so that a handler that is not found leaves nothing to be guessed. Not as
-    /// the type of a `let`, which clippy would call complex where it does not that of an `async fn`.
-    fn named_answer(&self) -> Option<TokenStream> {
-        self.named_type().map(|ty| quote!(::<#ty>))
+    /// What the handler returned. A handler beside this one may be missing, and then its type is not to be guessed; not
+    /// as the type of a `let`, which clippy would call complex where it does not that of an `async fn`.
+    fn returned(&self, value: &TokenStream) -> TokenStream {
+        match (&self.beside, self.named_type()) {
+            (Some(_), Some(ty)) => quote!(::core::convert::identity::<#ty>(#value)),
+            _ => value.clone(),
+        }
     }
 
     /// The return type, if it can be named: an open type cannot, and `!` not yet.

@@ -27,19 +27,21 @@ const ON_A_HANDLER: &str = "put it on a handler, an `async fn`";
 /// The mistake, if the item is no function with a body, and what is to be given back of the item: all of it, unless it
 /// is an expression, which cannot stand beside a mistake.
 pub(crate) fn parse(item: TokenStream) -> Result<Function, (Mistake, TokenStream)> {
-    if syn::parse2::<syn::ExprClosure>(item.clone()).is_ok() {
-        let message = "`#[idempotent]` is for async functions, not for a closure";
-        return Err((
-            Mistake::on(item, message).help("write the handler as an `async fn`"),
-            TokenStream::new(),
-        ));
-    }
-    function(&item).map_err(|mistake| (mistake, item))
+    syn::parse2(item.clone()).map_err(|error| {
+        if syn::parse2::<syn::ExprClosure>(item.clone()).is_ok() {
+            let message = "`#[idempotent]` is for async functions, not for a closure";
+            return (
+                Mistake::on(item, message).help("write the handler as an `async fn`"),
+                TokenStream::new(),
+            );
+        }
+        (not_a_function(&item, error), item)
+    })
 }
 
-fn function(item: &TokenStream) -> Result<Function, Mistake> {
-    let keyword = syn::parse2::<Keyword>(item.clone());
-    syn::parse2(item.clone()).map_err(|error| match keyword {
+/// What is said of an item that is no function that can be read.
+fn not_a_function(item: &TokenStream, error: syn::Error) -> Mistake {
+    match syn::parse2::<Keyword>(item.clone()) {
         Ok(Keyword(Some(keyword))) => {
             let message = format!("`#[idempotent]` is for async functions, not for `{keyword}`");
             let mistake = Mistake::on(&keyword, message);
@@ -58,7 +60,7 @@ fn function(item: &TokenStream) -> Result<Function, Mistake> {
             Mistake::on(item, "`#[idempotent]` is for async functions").help(ON_A_HANDLER)
         }
         _ => error.into(),
-    })
+    }
 }
 
 impl Parse for Function {

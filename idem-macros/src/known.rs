@@ -169,11 +169,18 @@ pub(crate) fn optional(ty: &Type) -> Option<&Type> {
 /// An item inside the body may have a `Self` of its own, so a body with such items is not judged: rustc does.
 pub(crate) fn first_self(function: &Function) -> Option<Span> {
     const ITEMS: [&str; 5] = ["impl", "trait", "struct", "enum", "union"];
-    let signature = find(function.sig.to_token_stream(), &["Self"]);
-    signature.or_else(|| {
-        let body = function.body.stream();
-        if find(body.clone(), &ITEMS).is_some() { None } else { find(body, &["Self"]) }
-    })
+    // Printed in one go, which is cheaper than to look at each token; most handlers end here.
+    let says_it = |tokens: &dyn ToTokens| tokens.to_token_stream().to_string().contains("Self");
+    if says_it(&function.sig)
+        && let Some(at) = find(function.sig.to_token_stream(), &["Self"])
+    {
+        return Some(at);
+    }
+    if !says_it(&function.body) {
+        return None;
+    }
+    let body = function.body.stream();
+    if find(body.clone(), &ITEMS).is_some() { None } else { find(body, &["Self"]) }
 }
 
 /// The first of the words, at any depth.

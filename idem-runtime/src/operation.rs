@@ -20,7 +20,7 @@ use crate::policy::Policy;
 use crate::scope::ScopeValue;
 use crate::steps::run;
 use crate::store::Store;
-use crate::transient::{AtTransient as _, Look, Transient};
+use crate::transient::{Look, LookAt as _, Transient};
 
 /// The longest TTL, in seconds: ten years of 365 days.
 const LONGEST_TTL_SECS: u64 = 10 * 365 * 86_400;

@@ -18,5 +18,5 @@ pub use crate::policy::{FromPolicyParts, NoPolicy, Policy, PolicyField, extract}
 pub use crate::scope::ScopeValue;
 pub use crate::steps::run;
 pub use crate::store::{Isolation, Store};
-pub use crate::transient::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
+pub use crate::transient::{Look, LookAt};
 pub use crate::tx::{Once, Tx};

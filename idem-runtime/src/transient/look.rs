@@ -1,9 +1,10 @@
 //! A look at a handler's value that asks nothing of its type: the most telling trait it has is used.
 //!
-//! One method name, five traits, each implemented for one reference less than the one before. A call of
+//! One trait, implemented five times, each for one reference less than the one before. A call of
 //! `look_at_answer` on `&&&&&Look(&value)` takes the first that fits, because method look-up tries the receiver as
 //! written before it takes a reference away. So a type without any of these traits compiles too, and no error
-//! speaks of them. The name is a long one, because a trait that an application implements for every type would come
+//! speaks of them. One trait and not five, because rustc tries each trait in scope at each step. The name of the method is
+//! a long one, because a trait that an application implements for every type would come
 //! first with a method of the same name.
 
 use std::error::Error;
@@ -16,61 +17,42 @@ use crate::outcome::Verdict;
 #[derive(Debug)]
 pub struct Look<'a, T>(pub &'a T);
 
+/// What a look at a value shows, by the number of references to it.
+pub trait LookAt {
+    /// What the value shows.
+    fn look_at_answer(&self) -> Verdict;
+}
+
 /// First: a `Result` whose error implements [`Transient`].
-pub trait AtTransient {
-    /// What the value shows.
-    fn look_at_answer(&self) -> Verdict;
-}
-
-/// Second: a `Result` whose error is a [`std::error::Error`].
-pub trait AtError {
-    /// What the value shows.
-    fn look_at_answer(&self) -> Verdict;
-}
-
-/// Third: a `Result` whose error lends one, as `anyhow::Error` and boxed errors do.
-pub trait AtAnyhow {
-    /// What the value shows.
-    fn look_at_answer(&self) -> Verdict;
-}
-
-/// Fourth: any other `Result`.
-pub trait AtResult {
-    /// What the value shows.
-    fn look_at_answer(&self) -> Verdict;
-}
-
-/// Last: anything.
-pub trait AtAny {
-    /// What the value shows.
-    fn look_at_answer(&self) -> Verdict;
-}
-
-impl<T, E: Transient> AtTransient for &&&&Look<'_, Result<T, E>> {
+impl<T, E: Transient> LookAt for &&&&Look<'_, Result<T, E>> {
     fn look_at_answer(&self) -> Verdict {
         verdict(self.0, Transient::is_transient)
     }
 }
 
-impl<T, E: Error + 'static> AtError for &&&Look<'_, Result<T, E>> {
+/// Second: a `Result` whose error is a [`std::error::Error`].
+impl<T, E: Error + 'static> LookAt for &&&Look<'_, Result<T, E>> {
     fn look_at_answer(&self) -> Verdict {
         verdict(self.0, |error| is_transient(error))
     }
 }
 
-impl<T, E: AsRef<dyn Error + Send + Sync>> AtAnyhow for &&Look<'_, Result<T, E>> {
+/// Third: a `Result` whose error lends one, as `anyhow::Error` and boxed errors do.
+impl<T, E: AsRef<dyn Error + Send + Sync>> LookAt for &&Look<'_, Result<T, E>> {
     fn look_at_answer(&self) -> Verdict {
         verdict(self.0, |error| is_transient(error.as_ref()))
     }
 }
 
-impl<T, E> AtResult for &Look<'_, Result<T, E>> {
+/// Fourth: any other `Result`.
+impl<T, E> LookAt for &Look<'_, Result<T, E>> {
     fn look_at_answer(&self) -> Verdict {
         if self.0.is_ok() { Verdict::Ok } else { Verdict::Unknown }
     }
 }
 
-impl<R> AtAny for Look<'_, R> {
+/// Last: anything.
+impl<R> LookAt for Look<'_, R> {
     fn look_at_answer(&self) -> Verdict {
         Verdict::Plain
     }
@@ -93,7 +75,7 @@ mod tests {
 
     use http::{Response, StatusCode};
 
-    use super::{AtAny as _, AtAnyhow as _, AtError as _, AtResult as _, AtTransient as _, Look};
+    use super::{Look, LookAt as _};
     use crate::outcome::Verdict;
     use crate::transient::Transient;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use sqlx::error::DatabaseError;
 
 #[cfg(feature = "axum")]
-pub use look::{AtAny, AtAnyhow, AtError, AtResult, AtTransient, Look};
+pub use look::{Look, LookAt};
 
 /// An error that knows whether it may have passed by the next attempt.
 ///
