@@ -7,6 +7,9 @@
 //! The author's tokens are used for the author's things, else rustc takes the function for generated code
 //! and no longer tells that it is unused. Ours are mixed-site, and placed in the author's text where an
 //! error about them should point.
+//!
+//! Long, since it is read beside an expansion (`expansions/`), from its first line to its last; what describes the
+//! request, value by value, is in `describe`.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -90,9 +93,12 @@ impl Lowering<'_> {
 
         let inputs = self.inputs().map(|argument| {
             let Argument { conditions, name, ty, role, .. } = argument;
-            let p = self.runtime().private(ends(ty).0);
             let ty = match role {
-                Role::Body => quote_spanned!(site(ends(ty).0)=> #p::Received<#ty>),
+                Role::Body => {
+                    let start = ends(ty).0;
+                    let p = self.runtime().private(start);
+                    quote_spanned!(site(start)=> #p::Received<#ty>)
+                }
                 _ => ty.to_token_stream(),
             };
             quote!(#(#conditions)* #name: #ty)
@@ -114,11 +120,11 @@ impl Lowering<'_> {
 
         let inner = self.beside.is_none().then(|| self.written(ident.clone()));
         let run = if guard.is_some() { self.run() } else { self.without_run() };
-        let mut steps = Group::new(Delimiter::Brace, quote!(#inner #run));
-        steps.set_span(body.span());
+        let mut block = Group::new(Delimiter::Brace, quote!(#inner #run));
+        block.set_span(body.span());
 
         quote! {
-            #(#attrs)* #vis #asyncness #fn_token #ident #generics #parameters -> #private::#response #clause #steps
+            #(#attrs)* #vis #asyncness #fn_token #ident #generics #parameters -> #private::#response #clause #block
         }
     }
 

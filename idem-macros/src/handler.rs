@@ -1,4 +1,6 @@
 //! The function as a model: the transaction, the inputs, the names they bind.
+//!
+//! Long, since an argument's role depends on the others': which is the transaction, and which the body.
 
 #[cfg(test)]
 mod tests;

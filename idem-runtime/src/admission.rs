@@ -6,6 +6,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use axum::response::Response;
+use http::Method;
+
 use crate::engine::{Keyed, Run};
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, Fingerprinter, Target};
@@ -20,8 +23,6 @@ use crate::scope::{Scope, ScopeError, ScopeValue};
 use crate::store::{Address, KeyRequest, Store};
 use crate::turn::Turn;
 use crate::waiting::Patience;
-use axum::response::Response;
-use http::Method;
 
 /// What the guard saw of a request before the handler's extractors took it apart.
 #[derive(Debug)]
