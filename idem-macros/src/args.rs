@@ -57,8 +57,20 @@ const OF_POLICIES: [&str; 17] = [
 ];
 
 /// The settings of the builder that are none of an attribute.
-const OF_THE_BUILDER: [&str; 7] =
-    ["acquire_timeout", "advisory_locks", "enabled", "problem_base", "table", "wrap_tasks", "xmin_check"];
+const OF_THE_BUILDER: [&str; 12] = [
+    "acquire_timeout",
+    "advisory_locks",
+    "documentation",
+    "echo_key",
+    "enabled",
+    "error_shape",
+    "mark_first_answers",
+    "problem_base",
+    "replay_marker",
+    "table",
+    "wrap_tasks",
+    "xmin_check",
+];
 
 /// The opt-outs of `allow(…)`.
 const OPT_OUTS: [&str; 1] = ["short_ttl"];

@@ -6,9 +6,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use axum::response::Response;
 use http::Method;
 
+use crate::answer::Answer;
 use crate::engine::{Keyed, Run};
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, Fingerprinter, Target};
@@ -19,6 +19,7 @@ use crate::key::{IdempotencyKey, KeyError};
 use crate::key_value::KeyValue;
 use crate::options::Rules;
 use crate::problem::{KeyPlace, Problem};
+use crate::reply::Reply;
 use crate::scope::{Scope, ScopeError, ScopeValue};
 use crate::store::{Address, KeyRequest, Store};
 use crate::turn::Turn;
@@ -52,7 +53,7 @@ pub(crate) enum Admitted<DB: Store> {
     /// It does, on this connection.
     Run(Run<DB>, Held<DB>),
     /// It is answered.
-    Done(Response),
+    Done(Answer),
 }
 
 impl<DB: Store> Call<DB> {
@@ -117,25 +118,25 @@ impl<DB: Store> Call<DB> {
         self.scope = scope.and_then(extend);
     }
 
+    /// What of the request shows in its answer.
+    pub(crate) fn reply(&self) -> Reply<DB> {
+        let key = self.seen.key.as_ref().ok().and_then(Option::as_ref);
+        let is_keyed = self.engine.http.is_enabled && !self.seen.method.is_safe();
+        Reply::new(Arc::clone(&self.engine), self.rules.terms.clone(), key.filter(|_| is_keyed))
+    }
+
     /// Judges the key, waits for a duplicate's attempt, and takes a connection.
     ///
     /// # Cancel safety
     /// Cancel safe: nothing has begun, and those who wait behind this request go on without it.
     pub(crate) fn admit(self) -> Pin<Box<dyn Future<Output = Admitted<DB>> + Send>> {
-        Box::pin(async move {
-            let engine = Arc::clone(&self.engine);
-            let terms = self.rules.terms.clone();
-            match self.try_admit().await {
-                Ok(admitted) => admitted,
-                Err(problem) => Admitted::Done(engine.problem(&terms, problem)),
-            }
-        })
+        Box::pin(async move { self.try_admit().await.unwrap_or_else(Admitted::Done) })
     }
 
-    async fn try_admit(mut self) -> Result<Admitted<DB>, Problem> {
+    async fn try_admit(mut self) -> Result<Admitted<DB>, Answer> {
         // RFC 9110, 9.2.1: nothing to protect, so nothing is stored.
         if self.seen.method.is_safe() {
-            return self.admit_without_key().await;
+            return Ok(self.admit_without_key().await?);
         }
         if !self.engine.http.is_enabled {
             if !matches!(self.seen.key, Ok(None)) {
@@ -144,22 +145,19 @@ impl<DB: Store> Call<DB> {
                     "a request with an idempotency key is not protected: the engine is off"
                 );
             }
-            return self.admit_without_key().await;
+            return Ok(self.admit_without_key().await?);
         }
         let Some(key) = self.take_key()? else {
             // For those who count, before they require a key, how many clients send none.
             tracing::debug!(route = self.seen.route, "a request without an idempotency key is not protected");
-            return self.admit_without_key().await;
+            return Ok(self.admit_without_key().await?);
         };
         let engine = Arc::clone(&self.engine);
         let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let patience = Patience::begin(&engine, &self.rules);
         let (rules, request, execution) = self.judge(key)?;
 
-        let mut claim = match engine.enter(&request, patience).await? {
-            Ok(claim) => claim,
-            Err(answer) => return Ok(Admitted::Done(answer)),
-        };
+        let mut claim = engine.enter(&request, patience).await?;
         match engine.connection().await {
             Ok(held) => {
                 let keyed = Some(Keyed { request, claim });
@@ -168,7 +166,7 @@ impl<DB: Store> Call<DB> {
             }
             Err(problem) => {
                 claim.leave(Attempt::Failed(problem));
-                Err(problem)
+                Err(problem.into())
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The answers that an engine gives, and what it keeps of a handler's.
+//! What a request comes to, and what is kept of a handler's answer.
 
 use std::time::Duration;
 
@@ -14,21 +14,28 @@ use crate::execute::{Stop, execute};
 use crate::fingerprint::Digest;
 use crate::idempotency::Inner;
 use crate::options::Rules;
-use crate::problem::{Problem, Terms};
+use crate::problem::Problem;
 use crate::replay::StoredResponse;
 use crate::store::{Cause, Found, Store};
 
-impl<DB: Store> Inner<DB> {
-    /// The problem as a response.
-    pub(crate) fn problem(&self, terms: &Terms, problem: Problem) -> Response {
-        tracing::debug!(
-            code = problem.code(terms),
-            status = problem.status(terms).as_u16(),
-            "a request is answered by a problem"
-        );
-        problem.response(&self.http.problem_base, terms).map(Body::from)
-    }
+/// What a request comes to. [`Reply`](crate::reply::Reply) makes a response of it.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The handler's own, given for the first time.
+    First(Response),
+    /// What is stored of an earlier request's.
+    Replay(StoredResponse),
+    /// The library's, in the handler's place.
+    Problem(Problem),
+}
 
+impl From<Problem> for Answer {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl<DB: Store> Inner<DB> {
     /// Collects a body within `limit` and keeps what will be replayed.
     ///
     /// # Errors
@@ -62,17 +69,17 @@ impl<DB: Store> Inner<DB> {
 }
 
 /// What a live row says to a request with this fingerprint.
-pub(crate) fn answer_from(found: &Found, fingerprint: &Digest) -> Result<Response, Problem> {
+pub(crate) fn answer_from(found: &Found, fingerprint: &Digest) -> Answer {
     match found {
         Found::Completed(row) if row.is_of(fingerprint) => match &row.response {
-            Some(response) => Ok(response.clone().into_response().map(Body::from)),
-            None => Err(Problem::NeedsReconciliation),
+            Some(stored) => Answer::Replay(stored.clone()),
+            None => Answer::Problem(Problem::NeedsReconciliation),
         },
-        Found::Completed(_) => Err(Problem::KeyReused),
-        Found::Broken(_) => Err(Problem::NeedsReconciliation),
+        Found::Completed(_) => Answer::Problem(Problem::KeyReused),
+        Found::Broken(_) => Answer::Problem(Problem::NeedsReconciliation),
         Found::Collision => {
             tracing::error!("two idempotency keys have the same row id; the second is refused");
-            Err(Problem::KeyReused)
+            Answer::Problem(Problem::KeyReused)
         }
     }
 }

@@ -7,8 +7,8 @@ use http::{HeaderName, StatusCode};
 use crate::error::BuildError;
 use crate::idempotency::Idempotency;
 use crate::key::{KeyFormat, Syntax};
-use crate::problem::DEFAULT_PROBLEM_BASE;
-use crate::replay::{self, IDEMPOTENCY_KEY, ReplayHeaders};
+use crate::problem::{ErrorShape, Wording, describedby};
+use crate::replay::{self, IDEMPOTENCY_KEY, Marker, ReplayHeaders};
 use crate::store::{Isolation, Settings, Store, Table};
 #[cfg(feature = "axum")]
 use crate::tasks::{TaskFuture, Wrapper};
@@ -29,6 +29,8 @@ pub struct Builder<DB: Store> {
     advisory_locks: bool,
     xmin_check: bool,
     http: HttpSettings,
+    /// The error shape's own if not given.
+    mismatch: Option<StatusCode>,
     defaults: Defaults,
     #[cfg(feature = "axum")]
     wrapper: Wrapper,
@@ -40,7 +42,17 @@ pub(crate) struct HttpSettings {
     /// Whether keys are looked at.
     pub(crate) is_enabled: bool,
     pub(crate) acquire_timeout: Duration,
-    pub(crate) problem_base: String,
+    pub(crate) wording: Wording,
+    pub(crate) marker: Marker,
+    /// The error shape's own if not given.
+    echoes_key: Option<bool>,
+}
+
+impl HttpSettings {
+    /// Whether an answer repeats the key that its request has.
+    pub(crate) fn echoes_key(&self) -> bool {
+        self.echoes_key.unwrap_or(self.wording.shape.is_stripe())
+    }
 }
 
 /// What the builder settles where neither the handler nor its policy does.
@@ -71,8 +83,11 @@ impl<DB: Store> Builder<DB> {
             http: HttpSettings {
                 is_enabled: true,
                 acquire_timeout: Duration::from_secs(5),
-                problem_base: DEFAULT_PROBLEM_BASE.to_owned(),
+                wording: Wording::default(),
+                marker: Marker::default(),
+                echoes_key: None,
             },
+            mismatch: None,
             defaults: Defaults {
                 header: IDEMPOTENCY_KEY,
                 syntax: Syntax::default(),
@@ -157,9 +172,10 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
-    /// The status of the answer to a key that another request used: 422, 409 or 400; 422 if not given.
+    /// The status of the answer to a key that another request used: 422, 409 or 400. If not given, 422, or 400 in
+    /// [Stripe's shape](ErrorShape::stripe).
     pub fn mismatch(mut self, status: StatusCode) -> Self {
-        self.defaults.mismatch = status;
+        self.mismatch = Some(status);
         self
     }
 
@@ -212,7 +228,44 @@ impl<DB: Store> Builder<DB> {
     /// The URI that the `type` of every problem body begins with (RFC 9457, 3.1.1); it identifies the problem, so it
     /// must not change once clients know it. `https://idempotency.example/problems/` if not given.
     pub fn problem_base(mut self, base: impl Into<String>) -> Self {
-        self.http.problem_base = base.into();
+        self.http.wording.base = base.into();
+        self
+    }
+
+    /// How the library's own errors look; [problem details](ErrorShape::problem) if not given.
+    pub fn error_shape(mut self, shape: ErrorShape) -> Self {
+        self.http.wording.shape = shape;
+        self
+    }
+
+    /// The page that tells clients how the API uses their keys. Every error of the library then links to it:
+    /// `Link: <uri>; rel="describedby"; type="text/html"` (draft-ietf-httpapi-idempotency-key-header-07, section 2.7).
+    pub fn documentation(mut self, uri: impl Into<String>) -> Self {
+        self.http.wording.documentation = Some(uri.into());
+        self
+    }
+
+    /// The header that marks a replay, `true`; `Idempotent-Replayed` if not given. An answer of a handler never passes
+    /// one on.
+    ///
+    /// `build` refuses headers that mean something else: those that are kept or never replayed
+    /// ([`replay_headers`](Self::replay_headers)).
+    pub fn replay_marker(mut self, name: HeaderName) -> Self {
+        self.http.marker.name = name;
+        self
+    }
+
+    /// Whether a handler's own answer to a request with a key says `false` in the header that marks a replay; without
+    /// it, the default, that header is on replays alone.
+    pub fn mark_first_answers(mut self, on: bool) -> Self {
+        self.http.marker.is_on_first = on;
+        self
+    }
+
+    /// Whether every answer to a request with a key repeats it in the field that it came in, bare where it can be;
+    /// `false` if not given, since keys end up in logs, and `true` in [Stripe's shape](ErrorShape::stripe).
+    pub fn echo_key(mut self, on: bool) -> Self {
+        self.http.echoes_key = Some(on);
         self
     }
 
@@ -243,7 +296,9 @@ impl<DB: Store> Builder<DB> {
     ///
     /// # Errors
     /// [`BuildError`], which names the setting that is out of its range.
-    pub fn build(self) -> Result<Idempotency<DB>, BuildError> {
+    pub fn build(mut self) -> Result<Idempotency<DB>, BuildError> {
+        let wording = &self.http.wording;
+        self.defaults.mismatch = self.mismatch.unwrap_or_else(|| wording.shape.mismatch());
         let table = Table::parse(&self.table, DB::DEFAULT_SCHEMA).map_err(BuildError::Table)?;
         if !(Duration::from_secs(1)..=LONGEST).contains(&self.defaults.run_limit) {
             return Err(BuildError::RunLimit);
@@ -262,9 +317,15 @@ impl<DB: Store> Builder<DB> {
         if ![400, 409, 422].contains(&self.defaults.mismatch.as_u16()) {
             return Err(BuildError::Mismatch(self.defaults.mismatch));
         }
-        let base = &self.http.problem_base;
+        let base = &wording.base;
         if base.is_empty() || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(BuildError::ProblemBase);
+        }
+        if !self.http.marker.is_free() {
+            return Err(BuildError::ReplayMarker(self.http.marker.name));
+        }
+        if wording.documentation.as_deref().is_some_and(|uri| describedby(uri).is_none()) {
+            return Err(BuildError::Documentation);
         }
         let settings = Settings { table, advisory_locks: self.advisory_locks, xmin_check: self.xmin_check };
         if !self.http.is_enabled {

@@ -9,20 +9,18 @@ use axum::response::Response;
 use sqlx::{Connection as _, Transaction};
 use sqlx_core::transaction::TransactionManager;
 
-use crate::answer::answer_from;
+use crate::answer::{Answer, answer_from};
 use crate::engine::{BoxFuture, RETRIES, within};
 use crate::held::{END_LIMIT, Held};
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
-use crate::options::Rules;
-use crate::problem::{Problem, Terms};
+use crate::problem::Problem;
 use crate::replay::StoredResponse;
 use crate::store::{Cause, KeyRequest, Store};
 
 /// A run whose transaction is over.
 pub(crate) struct Ended<DB: Store> {
     pub(crate) engine: Arc<Inner<DB>>,
-    pub(crate) rules: Arc<Rules>,
     pub(crate) ending: Ending<DB>,
     pub(crate) condition: Condition,
     pub(crate) claim: Option<Claim>,
@@ -33,11 +31,21 @@ pub(crate) struct Ended<DB: Store> {
 /// What is left to do when the transaction is over.
 pub(crate) enum Ending<DB: Store> {
     /// Nothing: the answer can be sent.
-    Answer(Response),
+    Answer(Answer),
     /// The answer of a rolled-back run must be stored before it may be sent.
     Failed(Box<Unstored<DB>>),
     /// The handler's panic goes on.
     Panic(Box<dyn Any + Send>),
+}
+
+impl<DB: Store> Ending<DB> {
+    pub(crate) fn first(response: Response) -> Self {
+        Self::Answer(Answer::First(response))
+    }
+
+    pub(crate) fn problem(problem: Problem) -> Self {
+        Self::Answer(Answer::Problem(problem))
+    }
 }
 
 /// A failed answer that is not stored yet.
@@ -123,16 +131,15 @@ impl<DB: Store> Ended<DB> {
     ///
     /// # Cancel safety
     /// Not cancel safe: dropped, a failed answer may be stored without being sent.
-    pub(crate) fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Response> {
+    pub(crate) fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Answer> {
         Box::pin(async move {
-            let Self { engine, rules, ending, mut condition, claim, mut lock } = self;
+            let Self { engine, ending, mut condition, claim, mut lock } = self;
             let answer = match ending {
-                Ending::Answer(response) => Ok(response),
+                Ending::Answer(answer) => Ok(answer),
                 Ending::Panic(panic) => Err(panic),
                 Ending::Failed(unstored) => {
                     drop(lock.take());
-                    let (answer, after) =
-                        engine.store_failed(held.connection(), &rules.terms, *unstored).await;
+                    let (answer, after) = engine.store_failed(held.connection(), *unstored).await;
                     condition = after;
                     Ok(answer)
                 }
@@ -159,14 +166,13 @@ impl<DB: Store> Inner<DB> {
     async fn store_failed(
         &self,
         connection: &mut DB::Connection,
-        terms: &Terms,
         unstored: Unstored<DB>,
-    ) -> (Response, Condition) {
+    ) -> (Answer, Condition) {
         let Unstored { request, mark, stored, response } = unstored;
         for _ in 0..=RETRIES {
             match within(DB::store_failed(connection, &self.statements, &request, &mark, &stored)).await {
-                Ok(true) => return (response, Condition::Clean),
-                Ok(false) => return self.yield_to_winner(connection, terms, &request).await,
+                Ok(true) => return (Answer::First(response), Condition::Clean),
+                Ok(false) => return self.yield_to_winner(connection, &request).await,
                 Err(error) if Cause::of(&error) == Cause::Conflict => {}
                 Err(error) => {
                     tracing::error!(%error, "the answer of a rolled-back run cannot be stored");
@@ -175,30 +181,26 @@ impl<DB: Store> Inner<DB> {
                     if matches!(error, sqlx::Error::Database(_)) {
                         settle::<DB>(connection).await;
                     }
-                    return (self.problem(terms, problem), Condition::Suspect);
+                    return (Answer::Problem(problem), Condition::Suspect);
                 }
             }
         }
         settle::<DB>(connection).await;
-        (self.problem(terms, Problem::Transient), Condition::Clean)
+        (Answer::Problem(Problem::Transient), Condition::Clean)
     }
 
     /// Another request took the key after the rollback, so its run counts.
     async fn yield_to_winner(
         &self,
         connection: &mut DB::Connection,
-        terms: &Terms,
         request: &KeyRequest,
-    ) -> (Response, Condition) {
+    ) -> (Answer, Condition) {
         match within(DB::find(connection, &self.statements, &request.address)).await {
-            Ok(Some(found)) => {
-                let answer = answer_from(&found, &request.fingerprint);
-                (answer.unwrap_or_else(|problem| self.problem(terms, problem)), Condition::Clean)
-            }
-            Ok(None) => (self.problem(terms, Problem::InProgress), Condition::Clean),
+            Ok(Some(found)) => (answer_from(&found, &request.fingerprint), Condition::Clean),
+            Ok(None) => (Answer::Problem(Problem::InProgress), Condition::Clean),
             Err(error) => {
                 tracing::error!(%error, "the winner of a key cannot be looked up");
-                (self.problem(terms, Problem::OutcomeUnknown), Condition::Suspect)
+                (Answer::Problem(Problem::OutcomeUnknown), Condition::Suspect)
             }
         }
     }

@@ -25,6 +25,7 @@ use sqlx_core::transaction::TransactionManager;
 use tokio_util::sync::DropGuard;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::answer::Answer;
 use crate::ending::{Condition, Ended, Ending, roll_back};
 use crate::execute::Stop;
 use crate::execution::Execution;
@@ -88,11 +89,7 @@ pub(crate) enum Reserved<'h, DB: Store> {
 impl<DB: Store> Run<DB> {
     /// Where the run's task is spawned.
     pub(crate) fn tasks(&self) -> Detach<DB> {
-        Detach {
-            engine: Arc::clone(&self.engine),
-            rules: Arc::clone(&self.rules),
-            waiting: self.turn.as_ref().map(|turn| turn.guard()),
-        }
+        Detach { engine: Arc::clone(&self.engine), waiting: self.turn.as_ref().map(|turn| turn.guard()) }
     }
 
     /// RESERVE: opens the transaction and makes the key row its first write, or learns who did.
@@ -127,21 +124,16 @@ impl<DB: Store> Run<DB> {
         })
     }
 
-    pub(crate) fn problem(&self, problem: Problem) -> Response {
-        self.engine.problem(&self.rules.terms, problem)
-    }
-
     pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition, lock: Option<DB::Lock>) -> Ended<DB> {
         // What was queued for after COMMIT is dropped with the run, unless it has begun.
-        let Self { engine, rules, keyed, .. } = self;
-        Ended { engine, rules, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock }
+        let Self { engine, keyed, .. } = self;
+        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock }
     }
 }
 
 /// The task of a run, before it is spawned.
 pub(crate) struct Detach<DB: Store> {
     engine: Arc<Inner<DB>>,
-    rules: Arc<Rules>,
     /// Dropped with the request's future, it ends the waiting of a run that has not begun.
     waiting: Option<DropGuard>,
 }
@@ -151,14 +143,14 @@ impl<DB: Store> Detach<DB> {
     ///
     /// # Cancel safety
     /// Cancel safe: dropped, `work` goes on and its answer is found by the retry; work that only waits ends.
-    pub(crate) async fn detach<F>(self, work: F) -> Response
+    pub(crate) async fn detach<F>(self, work: F) -> Answer
     where
-        F: Future<Output = Response> + Send + 'static,
+        F: Future<Output = Answer> + Send + 'static,
     {
-        let Self { engine, rules, waiting } = self;
+        let Self { engine, waiting } = self;
         let answer = engine.tasks.run(work).await;
         drop(waiting);
-        answer.unwrap_or_else(|| engine.problem(&rules.terms, Problem::OutcomeUnknown))
+        answer.unwrap_or(Answer::Problem(Problem::OutcomeUnknown))
     }
 }
 
@@ -267,7 +259,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             let (mut parts, body) = response.into_parts();
             let plan = self.mark.as_ref().map(|_| outcome::plan(verdict, &parts, self.run.rules.record));
             let commits = outcome::commits_without_key(verdict, &parts);
-            outcome::strip(&mut parts);
+            outcome::strip(&mut parts, &self.run.engine.http.marker.name);
             let Some(plan) = plan else {
                 return self.record_nothing(commits, parts, body).await;
             };
@@ -281,14 +273,12 @@ impl<'h, DB: Store> Attempt<'h, DB> {
                 Plan::CommitAndRecord => self.complete(parts, body).await,
                 // A failed statement, or no reply at all: the answer speaks of the database, not of the operation.
                 Plan::ProbeThenRecord if !matches!(probe, Ok(Probe::Own)) => {
-                    self.abandon(Ending::Answer(Response::from_parts(parts, body))).await
+                    self.abandon(Ending::first(Response::from_parts(parts, body))).await
                 }
                 Plan::RollBackAndRecord | Plan::ProbeThenRecord => {
                     self.roll_back_and_record(parts, body).await
                 }
-                Plan::RollBackAndSend => {
-                    self.abandon(Ending::Answer(Response::from_parts(parts, body))).await
-                }
+                Plan::RollBackAndSend => self.abandon(Ending::first(Response::from_parts(parts, body))).await,
                 Plan::Refuse => self.reject(Problem::ResponseNotStorable).await,
             }
         })
@@ -320,7 +310,7 @@ impl<'h, DB: Store> Commit<'h, DB> {
             match committed {
                 Ok(()) => {
                     run.execution.committed(&run.engine.tasks);
-                    run.ended(Ending::Answer(response), Condition::Clean, None)
+                    run.ended(Ending::first(response), Condition::Clean, None)
                 }
                 Err(error) => {
                     tracing::error!(%error, "a run cannot be committed");
@@ -334,8 +324,7 @@ impl<'h, DB: Store> Commit<'h, DB> {
                     } else {
                         Problem::CommitRejected
                     };
-                    let answer = run.problem(problem);
-                    run.ended(Ending::Answer(answer), Condition::Suspect, None)
+                    run.ended(Ending::problem(problem), Condition::Suspect, None)
                 }
             }
         })

@@ -58,6 +58,10 @@ pub enum BuildError {
     Mismatch(http::StatusCode),
     /// The base of the problem types is not printable ASCII, or empty.
     ProblemBase,
+    /// The header that marks a replay has another meaning.
+    ReplayMarker(http::HeaderName),
+    /// The URI of the documentation is empty, not printable ASCII, or holds `<`, `>` or `"`.
+    Documentation,
 }
 
 impl fmt::Display for BuildError {
@@ -74,6 +78,8 @@ impl fmt::Display for BuildError {
             Self::ProblemBase => {
                 f.write_str("the base of the problem types must be a URI in printable ASCII")
             }
+            Self::ReplayMarker(name) => write!(f, "the header `{name}` cannot mark a replay"),
+            Self::Documentation => f.write_str("the documentation must be a URI in printable ASCII"),
         }
     }
 }

@@ -144,6 +144,8 @@ mod read_only;
 mod recording;
 mod replay;
 #[cfg(feature = "axum")]
+mod reply;
+#[cfg(feature = "axum")]
 mod reserving;
 #[cfg(feature = "axum")]
 mod turn;
@@ -173,7 +175,9 @@ pub use self::operation::Operation;
 pub use self::outcome::{DoNotRecord, KeepWrites, Record, RecordRule};
 #[cfg(feature = "axum")]
 pub use self::policy::{NoPolicy, Policy};
-pub use self::problem::DEFAULT_PROBLEM_BASE;
+#[cfg(feature = "axum")]
+pub use self::problem::Refusal;
+pub use self::problem::{DEFAULT_PROBLEM_BASE, ErrorShape};
 pub use self::read_only::ReadOnly;
 pub use self::replay::{
     IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS, StoredResponse,

@@ -63,18 +63,16 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             RolledBack::Lost => return self.lose().await,
             RolledBack::Failed => {
                 // An answer that was to be stored and is not must not leave: the retry may come to another.
-                let answer = self.run.problem(Problem::Transient);
-                return self.ended(Ending::Answer(answer), Condition::Suspect);
+                return self.ended(Ending::problem(Problem::Transient), Condition::Suspect);
             }
         }
-        let Self { run: Run { engine, rules, keyed, .. }, lock, mark, .. } = self;
+        let Self { run: Run { engine, keyed, .. }, lock, mark, .. } = self;
         let (Some(Keyed { request, claim }), Some(mark)) = (keyed, mark) else {
             unreachable!("only a run with a key has an answer to record")
         };
         let response = Response::from_parts(parts, Body::from(body));
         Recorded::Ended(Ended {
             engine,
-            rules,
             ending: Ending::Failed(Box::new(Unstored { request, mark, stored, response })),
             condition: Condition::Clean,
             claim: Some(claim),
@@ -91,7 +89,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
     ) -> Recorded<'h, DB> {
         let response = Response::from_parts(parts, body);
         if !commits {
-            return self.abandon(Ending::Answer(response)).await;
+            return self.abandon(Ending::first(response)).await;
         }
         match DB::TransactionManager::get_transaction_depth(&self.tx) {
             1 => {}
@@ -123,8 +121,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
         if rolled_back == RolledBack::Lost {
             return self.lose().await;
         }
-        let answer = self.run.problem(problem);
-        self.ended(Ending::Answer(answer), rolled_back.condition())
+        self.ended(Ending::problem(problem), rolled_back.condition())
     }
 
     /// Rolls back and leaves nothing behind.
@@ -148,7 +145,6 @@ impl<'h, DB: Store> Attempt<'h, DB> {
                 tracing::error!(%error, "its key cannot be marked, so a retry runs");
             }
         }
-        let answer = self.run.problem(Problem::OutcomeUnknown);
-        self.ended(Ending::Answer(answer), Condition::Suspect)
+        self.ended(Ending::problem(Problem::OutcomeUnknown), Condition::Suspect)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use sqlx::{Connection, Transaction};
 use sqlx_core::transaction::TransactionManager;
 
-use crate::answer::answer_from;
+use crate::answer::{Answer, answer_from};
 use crate::ending::{Condition, Ended, Ending, RolledBack, roll_back};
 use crate::engine::{RETRIES, Run};
 use crate::held::Held;
@@ -134,17 +134,16 @@ impl<DB: Store> Run<DB> {
                 let found = Arc::new(found);
                 let answer = match &self.keyed {
                     Some(keyed) => answer_from(&found, &keyed.request.fingerprint),
-                    None => Err(Problem::StoreUnavailable),
+                    None => Answer::Problem(Problem::StoreUnavailable),
                 };
                 (answer, Attempted::Found(found))
             }
-            Why::InProgress => (Err(Problem::InProgress), Attempted::InProgress),
-            Why::Failed(problem) => (Err(problem), Attempted::Failed(problem)),
+            Why::InProgress => (Problem::InProgress.into(), Attempted::InProgress),
+            Why::Failed(problem) => (problem.into(), Attempted::Failed(problem)),
         };
         if let Some(keyed) = &mut self.keyed {
             keyed.claim.leave(attempted);
         }
-        let answer = answer.unwrap_or_else(|problem| self.problem(problem));
         self.ended(Ending::Answer(answer), condition, None)
     }
 }

@@ -36,9 +36,10 @@ where
         + 'static,
 {
     Box::pin(async move {
+        let reply = call.reply();
         let (mut run, mut held) = match call.admit().await {
             Admitted::Run(run, held) => (run, held),
-            Admitted::Done(answer) => return answer,
+            Admitted::Done(answer) => return reply.give(answer),
         };
         let tasks = run.tasks();
         let steps = async move {
@@ -66,6 +67,6 @@ where
             };
             ended.answer(held).await
         };
-        tasks.detach(steps).await
+        reply.give(tasks.detach(steps).await)
     })
 }

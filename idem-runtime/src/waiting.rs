@@ -2,10 +2,9 @@
 //!
 //! It waits in its request's own future, which ends when the client leaves, and holds neither connection nor lock.
 
-use axum::response::Response;
 use tokio::time::{Instant, timeout_at};
 
-use crate::answer::answer_from;
+use crate::answer::{Answer, answer_from};
 use crate::idempotency::Inner;
 use crate::in_process::{Attempt, Claim, Entered, Phase};
 use crate::options::Rules;
@@ -49,17 +48,13 @@ impl<DB: Store> Inner<DB> {
     ///
     /// # Cancel safety
     /// Cancel safe: nobody knows of those who wait.
-    pub(crate) async fn enter(
-        &self,
-        request: &KeyRequest,
-        patience: Patience,
-    ) -> Result<Result<Claim, Response>, Problem> {
+    pub(crate) async fn enter(&self, request: &KeyRequest, patience: Patience) -> Result<Claim, Answer> {
         let address = &request.address;
         // Whether a run was seen: from then on only its own limit counts.
         let mut has_run = false;
         loop {
             let mut watching = match self.in_process.enter(&address.scope, address.key.as_str()) {
-                Entered::Alone(claim) => return Ok(Ok(claim)),
+                Entered::Alone(claim) => return Ok(claim),
                 Entered::Behind(watching) => watching,
             };
             loop {
@@ -67,23 +62,23 @@ impl<DB: Store> Inner<DB> {
                 let until = match phase {
                     Phase::Over(Attempt::Nothing) => break,
                     Phase::Over(Attempt::Found(found)) => {
-                        return answer_from(&found, &request.fingerprint).map(Err);
+                        return Err(answer_from(&found, &request.fingerprint));
                     }
                     // One attempt that failed says nothing of the run that is waited for.
                     Phase::Over(Attempt::Failed(Problem::StoreUnavailable)) if has_run => {
                         patience.left_for_run().ok_or(Problem::InProgress)?;
                         break;
                     }
-                    Phase::Over(Attempt::Failed(problem)) => return Err(problem),
+                    Phase::Over(Attempt::Failed(problem)) => return Err(problem.into()),
                     Phase::Over(Attempt::InProgress) => {
                         if patience.left_for_run().is_none() || self.tasks.are_draining() {
-                            return Err(Problem::InProgress);
+                            return Err(Problem::InProgress.into());
                         }
                         has_run = true;
                         break;
                     }
                     Phase::Running(first) if !first.agrees_with(&request.fingerprint) => {
-                        return Err(Problem::KeyReused);
+                        return Err(Problem::KeyReused.into());
                     }
                     Phase::Running(_) | Phase::Elsewhere => {
                         has_run = true;
@@ -96,8 +91,8 @@ impl<DB: Store> Inner<DB> {
                     Ok(Ok(())) => {}
                     // The claim ends its entry whenever it is dropped, so this is the same as nothing.
                     Ok(Err(_closed)) => break,
-                    Err(_elapsed) if has_run => return Err(Problem::InProgress),
-                    Err(_elapsed) => return Err(Problem::StoreUnavailable),
+                    Err(_elapsed) if has_run => return Err(Problem::InProgress.into()),
+                    Err(_elapsed) => return Err(Problem::StoreUnavailable.into()),
                 }
             }
         }

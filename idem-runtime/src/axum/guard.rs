@@ -13,7 +13,7 @@ use crate::idempotency::Idempotency;
 use crate::key::IdempotencyKey;
 use crate::options::Options;
 use crate::policy::{FromPolicyParts, NoPolicy, Policy};
-use crate::problem::{DEFAULT_PROBLEM_BASE, Problem, Terms};
+use crate::problem::{Problem, Terms, Wording};
 use crate::store::Store;
 
 /// What `#[idempotent]` puts in place of the transaction: it sees the request's key, method, route and path before
@@ -157,7 +157,7 @@ fn without_engine() -> Response {
         "a policy says `engine = \"extension\"`, and the request's extensions hold no engine: add the layer \
          `axum::Extension(idempotency)`"
     );
-    Problem::StoreMisconfigured.response(DEFAULT_PROBLEM_BASE, &Terms::default()).map(Body::from)
+    Problem::StoreMisconfigured.response(&Wording::default(), &Terms::default(), None).map(Body::from)
 }
 
 impl<DB, P, S> FromRequestParts<S> for Guard<DB, P>

@@ -114,6 +114,17 @@ impl IdempotencyKey {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The key as the value of its field, bare where that can be read back, else quoted.
+    #[cfg(feature = "axum")]
+    pub(crate) fn to_field(&self) -> http::HeaderValue {
+        let text = if bare(self.0.as_bytes()).is_ok() {
+            self.0.clone()
+        } else {
+            format!("\"{}\"", self.0.replace('\\', "\\\\").replace('"', "\\\""))
+        };
+        http::HeaderValue::try_from(text).expect("a key is printable ASCII")
+    }
 }
 
 impl fmt::Debug for IdempotencyKey {

@@ -247,6 +247,21 @@ fn reasons_are_the_words_of_the_protocol() {
 
 #[cfg(feature = "axum")]
 #[test]
+fn a_key_as_a_field_is_read_back_as_itself() {
+    for text in ["k-0001", "a b", "a\"b", "a\\b", "a,b", "a;b", " a ", "~!#", &"x".repeat(255)] {
+        let key = key(text);
+        let field = key.to_field();
+        assert_eq!(lenient(field.as_bytes()), Ok(key), "{field:?}");
+        assert_eq!(
+            field.as_bytes().starts_with(b"\""),
+            lenient(text).as_ref() != Ok(&self::key(text)),
+            "{field:?}"
+        );
+    }
+}
+
+#[cfg(feature = "axum")]
+#[test]
 fn a_uuid_is_five_groups_of_hexadecimal_digits() {
     use super::KeyFormat;
 

@@ -7,6 +7,7 @@ use http::StatusCode;
 use super::{Problem, Terms};
 
 /// What tells one kind of problem from another in its body.
+#[derive(Debug)]
 pub(super) struct Kind {
     pub(super) status: StatusCode,
     pub(super) code: &'static str,
@@ -16,7 +17,7 @@ pub(super) struct Kind {
 }
 
 /// What a client should do, as the member `retry` tells it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retry {
     /// Wait, and send the same request again: `same_key`, with a delay.
     Later,

@@ -3,15 +3,22 @@
 //! Every body is fixed by what the application has settled, but for `reason` where the key is invalid: nothing of
 //! the request, the stored answer or the database's messages can get into one.
 
+mod json;
 mod kind;
+mod shape;
+mod stripe;
 mod terms;
 
-use std::fmt::Write as _;
-
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
+use self::json::Object;
 use self::kind::{Kind, Retry};
+pub use self::shape::ErrorShape;
+#[cfg(feature = "axum")]
+pub use self::shape::Refusal;
+#[cfg(feature = "axum")]
+use self::shape::Shape;
 pub(crate) use self::terms::{KeyPlace, Terms};
 use crate::key::{IdempotencyKey, KeyError};
 
@@ -52,6 +59,25 @@ pub(crate) enum Problem {
     StoreMisconfigured,
 }
 
+/// What the builder settles about the library's errors.
+#[derive(Clone, Debug)]
+pub(crate) struct Wording {
+    /// What the `type` of a problem begins with.
+    pub(crate) base: String,
+    /// Where the API's documentation says how its keys are used.
+    pub(crate) documentation: Option<String>,
+    pub(crate) shape: ErrorShape,
+}
+
+impl Default for Wording {
+    fn default() -> Self {
+        Self { base: DEFAULT_PROBLEM_BASE.to_owned(), documentation: None, shape: ErrorShape::default() }
+    }
+}
+
+/// Whether Stripe's clients are to send the same request again.
+pub(crate) const STRIPE_SHOULD_RETRY: HeaderName = HeaderName::from_static("stripe-should-retry");
+
 impl Problem {
     /// How long a client is asked to wait, in whole seconds; 1 is the least (RFC 9110, section 10.2.3).
     const RETRY_AFTER_SECS: u16 = 1;
@@ -66,81 +92,92 @@ impl Problem {
         self.kind(terms).code
     }
 
-    /// The body, with `base` before the slug in `type`.
-    fn to_json(self, kind: Kind, base: &str) -> String {
-        let slug = kind.slug();
-        let Kind { status, code, title, detail, retry } = kind;
-        let mut json = String::with_capacity(384);
-
-        json.push_str("{\"type\":");
-        push_string(&mut json, &[base, &slug]);
-        push_text(&mut json, "title", &title);
-        push_number(&mut json, "status", status.as_u16());
-        push_text(&mut json, "detail", &detail);
-        push_text(&mut json, "code", code);
-        push_text(&mut json, "retry", retry.word());
-        if retry == Retry::Later {
-            push_number(&mut json, "retry_after", Self::RETRY_AFTER_SECS);
+    /// The body as problem details, with `base` before the slug in `type`.
+    fn details(self, kind: &Kind, base: &str) -> String {
+        let mut body = Object::new();
+        body.text("type", &[base, &kind.slug()]);
+        body.text("title", &[&kind.title]);
+        body.number("status", kind.status.as_u16());
+        body.text("detail", &[&kind.detail]);
+        body.text("code", &[kind.code]);
+        body.text("retry", &[kind.retry.word()]);
+        if kind.retry == Retry::Later {
+            body.number("retry_after", Self::RETRY_AFTER_SECS);
         }
         if let Self::KeyInvalid(error) = self {
-            push_text(&mut json, "reason", error.reason());
+            body.text("reason", &[error.reason()]);
             if error == KeyError::TooLong {
-                push_number(&mut json, "max", IdempotencyKey::MAX_LEN);
+                body.number("max", IdempotencyKey::MAX_LEN);
             }
         }
-        json.push('}');
-        json
+        body.finish()
     }
 
-    /// The whole answer.
-    pub(crate) fn response(self, base: &str, terms: &Terms) -> Response<Bytes> {
+    /// The whole answer, in one of the library's own shapes. `key` is the request's, for the shape that names it.
+    pub(crate) fn response(
+        self,
+        wording: &Wording,
+        terms: &Terms,
+        key: Option<&IdempotencyKey>,
+    ) -> Response<Bytes> {
         let kind = self.kind(terms);
-        let (status, retry) = (kind.status, kind.retry);
-        let mut response = Response::new(Bytes::from(self.to_json(kind, base)));
-        *response.status_mut() = status;
+        let (media_type, body) = if wording.shape.is_stripe() {
+            ("application/json", stripe::body(self, &kind, key))
+        } else {
+            ("application/problem+json", self.details(&kind, &wording.base))
+        };
+        let mut response = Response::new(Bytes::from(body));
+        *response.status_mut() = kind.status;
 
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
         headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static("en"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if retry == Retry::Later {
+        if kind.retry == Retry::Later {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(Self::RETRY_AFTER_SECS));
+        }
+        if wording.shape.is_stripe()
+            && let Some(should) = stripe::should_retry(kind.retry)
+        {
+            headers.insert(STRIPE_SHOULD_RETRY, HeaderValue::from_static(should));
+        }
+        if let Some(link) = wording.documentation.as_deref().and_then(describedby) {
+            headers.insert(header::LINK, link);
         }
         response
     }
-}
 
-fn push_member(json: &mut String, name: &str) {
-    json.push_str(",\"");
-    json.push_str(name);
-    json.push_str("\":");
-}
+    /// The answer with a body of the application's, if it has asked for that.
+    #[cfg(feature = "axum")]
+    pub(crate) fn custom_response(
+        self,
+        wording: &Wording,
+        terms: &Terms,
+    ) -> Option<axum::response::Response> {
+        let Shape::Custom(render) = &wording.shape.0 else { return None };
+        let mut response = render(&Refusal { problem: self, kind: &self.kind(terms), base: &wording.base });
 
-fn push_text(json: &mut String, name: &str, text: &str) {
-    push_member(json, name);
-    push_string(json, &[text]);
-}
-
-fn push_number(json: &mut String, name: &str, number: impl Into<usize>) {
-    push_member(json, name);
-    json.push_str(&number.into().to_string());
-}
-
-/// Appends the concatenated `parts` as one JSON string (RFC 8259, section 7).
-fn push_string(json: &mut String, parts: &[&str]) {
-    json.push('"');
-    for character in parts.iter().flat_map(|part| part.chars()) {
-        match character {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            '\0'..='\u{1f}' => {
-                // Writing to a `String` cannot fail.
-                let _ = write!(json, "\\u{:04x}", u32::from(character));
+        let (own, _) = self.response(wording, terms, None).into_parts();
+        *response.status_mut() = own.status;
+        let headers = response.headers_mut();
+        for (name, value) in &own.headers {
+            let is_the_bodys = *name == header::CONTENT_TYPE
+                || (*name == header::CONTENT_LANGUAGE && headers.contains_key(name));
+            if !is_the_bodys {
+                headers.insert(name, value.clone());
             }
-            _ => json.push(character),
         }
+        Some(response)
     }
-    json.push('"');
+}
+
+/// The link to a page that describes the API (draft-ietf-httpapi-idempotency-key-header-07, section 2.7); `None` if
+/// `uri` cannot stand in one.
+pub(crate) fn describedby(uri: &str) -> Option<HeaderValue> {
+    let is_uri =
+        !uri.is_empty() && uri.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"".contains(&byte));
+    let link = is_uri.then(|| format!("<{uri}>; rel=\"describedby\"; type=\"text/html\""))?;
+    HeaderValue::from_str(&link).ok()
 }
 
 #[cfg(test)]

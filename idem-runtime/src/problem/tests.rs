@@ -1,8 +1,10 @@
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::{DEFAULT_PROBLEM_BASE, KeyPlace, Problem, Terms};
-use crate::key::KeyError;
+use super::{
+    DEFAULT_PROBLEM_BASE, ErrorShape, KeyPlace, Problem, STRIPE_SHOULD_RETRY, Terms, Wording, describedby,
+};
+use crate::key::{IdempotencyKey, KeyError};
 
 const ALL: [Problem; 19] = [
     Problem::KeyMissing,
@@ -27,12 +29,12 @@ const ALL: [Problem; 19] = [
 ];
 
 fn body(problem: Problem) -> Value {
-    serde_json::from_slice(problem.response(DEFAULT_PROBLEM_BASE, &Terms::default()).body())
+    serde_json::from_slice(problem.response(&Wording::default(), &Terms::default(), None).body())
         .expect("a problem is JSON")
 }
 
 fn headers(problem: Problem) -> HeaderMap {
-    problem.response(DEFAULT_PROBLEM_BASE, &Terms::default()).into_parts().0.headers
+    problem.response(&Wording::default(), &Terms::default(), None).into_parts().0.headers
 }
 
 /// Compares whole bodies, so that a member too many fails as one too few does (E-01).
@@ -239,7 +241,7 @@ fn only_a_key_that_is_too_long_learns_the_limit() {
 fn the_status_of_the_body_is_the_status_of_the_answer() {
     // E-01
     for problem in ALL {
-        let response = problem.response(DEFAULT_PROBLEM_BASE, &Terms::default());
+        let response = problem.response(&Wording::default(), &Terms::default(), None);
 
         assert_eq!(response.status(), problem.status(&Terms::default()), "{problem:?}");
         assert_eq!(body(problem)["status"], problem.status(&Terms::default()).as_u16(), "{problem:?}");
@@ -289,14 +291,21 @@ fn retry_after_is_on_in_progress_and_every_503_and_nowhere_else() {
 fn any_base_gives_valid_json() {
     let base = "https://api.test/\"quoted\"\\é\u{0}\n\u{1f}\u{2028}😀/";
 
-    let body: Value = serde_json::from_slice(Problem::KeyReused.response(base, &Terms::default()).body())
-        .expect("a problem is JSON");
+    let wording = Wording { base: base.to_owned(), ..Wording::default() };
+    let body = body_in(&wording, Problem::KeyReused);
 
     assert_eq!(body["type"], format!("{base}key-reused"));
 }
 
+fn body_in(wording: &Wording, problem: Problem) -> Value {
+    let key = IdempotencyKey::new("k-0001").expect("a key");
+    let response = problem.response(wording, &Terms::default(), Some(&key));
+    serde_json::from_slice(response.body()).expect("a problem is JSON")
+}
+
 fn body_on(problem: Problem, terms: &Terms) -> Value {
-    serde_json::from_slice(problem.response(DEFAULT_PROBLEM_BASE, terms).body()).expect("a problem is JSON")
+    serde_json::from_slice(problem.response(&Wording::default(), terms, None).body())
+        .expect("a problem is JSON")
 }
 
 #[test]
@@ -305,7 +314,7 @@ fn a_mismatch_has_the_status_that_was_asked_for() {
     for (status, retry) in [(422, "new_key"), (409, "never"), (400, "new_key")] {
         let terms = Terms { mismatch: StatusCode::from_u16(status).unwrap(), ..Terms::default() };
 
-        let response = Problem::KeyReused.response(DEFAULT_PROBLEM_BASE, &terms);
+        let response = Problem::KeyReused.response(&Wording::default(), &terms, None);
         let body = body_on(Problem::KeyReused, &terms);
 
         assert_eq!(response.status(), terms.mismatch);
@@ -320,7 +329,7 @@ fn a_wait_that_runs_out_has_the_status_that_was_asked_for() {
     // G-32
     let terms = Terms { in_progress: StatusCode::SERVICE_UNAVAILABLE, ..Terms::default() };
 
-    let response = Problem::InProgress.response(DEFAULT_PROBLEM_BASE, &terms);
+    let response = Problem::InProgress.response(&Wording::default(), &terms, None);
 
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(response.headers()[header::RETRY_AFTER], "1");
@@ -374,5 +383,110 @@ fn the_texts_say_that_the_key_is_a_field_of_the_request() {
     );
     for problem in ALL {
         assert!(!texts(problem).contains("Idempotency-Key"), "{problem:?}");
+    }
+}
+
+fn stripe() -> Wording {
+    Wording { shape: ErrorShape::stripe(), ..Wording::default() }
+}
+
+/// The members in Stripe's shape.
+fn stripe_error(problem: Problem) -> Value {
+    let mut body = body_in(&stripe(), problem);
+    let error = body["error"].take();
+    assert_eq!(body, json!({ "error": null }));
+    error
+}
+
+#[test]
+fn stripes_clients_find_the_errors_that_they_know() {
+    // E-05, F-03
+    assert_eq!(
+        stripe_error(Problem::KeyReused),
+        json!({
+            "type": "idempotency_error",
+            "message": "Keys for idempotent requests can only be used with the same parameters they were first used \
+                        with. Try using a key other than 'k-0001' if you meant to execute a different request.",
+        })
+    );
+    assert_eq!(
+        stripe_error(Problem::InProgress),
+        json!({
+            "type": "idempotency_error",
+            "code": "idempotency_key_in_use",
+            "message": "There is currently another in-progress request using this Idempotent Key (that probably means \
+                        you submitted twice, and the other request is still going through): k-0001. Please try again \
+                        later.",
+        })
+    );
+    assert_eq!(
+        stripe_error(Problem::KeyMissing),
+        json!({
+            "type": "invalid_request_error",
+            "code": "idempotency_key_missing",
+            "message": "This operation requires an Idempotency-Key header.",
+        })
+    );
+    assert_eq!(stripe_error(Problem::KeyInvalid(KeyError::Syntax))["code"], "idempotency_key_invalid");
+    assert_eq!(
+        stripe_error(Problem::OutcomeUnknown),
+        json!({
+            "type": "api_error",
+            "code": "idempotency_outcome_unknown",
+            "message": "The request may have taken effect. Send the same request again with the same Idempotency-Key \
+                        to learn the outcome.",
+        })
+    );
+}
+
+#[test]
+fn in_stripes_shape_only_two_messages_name_the_key() {
+    for problem in ALL {
+        let names_it = stripe_error(problem)["message"].as_str().expect("a text").contains("k-0001");
+        assert_eq!(names_it, [Problem::KeyReused, Problem::InProgress].contains(&problem), "{problem:?}");
+        assert!(!body_in(&Wording::default(), problem).to_string().contains("k-0001"), "{problem:?}");
+    }
+}
+
+#[test]
+fn stripes_clients_are_told_whether_to_send_the_request_again() {
+    for problem in ALL {
+        let response = problem.response(&stripe(), &Terms::default(), None);
+        let told = response.headers().get(STRIPE_SHOULD_RETRY).map(|value| value.to_str().expect("a text"));
+        let retry = body(problem)["retry"].clone();
+        let wanted = match retry.as_str().expect("a text") {
+            "same_key" if problem == Problem::CommitRejected => None,
+            "same_key" => Some("true"),
+            _ => Some("false"),
+        };
+        assert_eq!(told, wanted, "{problem:?}");
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
+        assert!(!headers(problem).contains_key(STRIPE_SHOULD_RETRY), "{problem:?}");
+    }
+}
+
+#[test]
+fn every_problem_links_to_the_documentation_if_there_is_one() {
+    // E-02
+    for shape in [ErrorShape::problem(), ErrorShape::stripe()] {
+        let wording =
+            Wording { documentation: Some("https://api.test/docs".to_owned()), shape, ..Wording::default() };
+        for problem in ALL {
+            let response = problem.response(&wording, &Terms::default(), None);
+            assert_eq!(
+                response.headers()[header::LINK],
+                "<https://api.test/docs>; rel=\"describedby\"; type=\"text/html\""
+            );
+            assert!(!headers(problem).contains_key(header::LINK));
+        }
+    }
+}
+
+#[test]
+fn a_link_takes_nothing_that_would_end_it() {
+    for uri in
+        ["", "https://api.test/a b", "https://api.test/>; rel=\"x\"", "https://api.test/\u{e9}", "a\r\nb"]
+    {
+        assert_eq!(describedby(uri), None, "{uri:?}");
     }
 }

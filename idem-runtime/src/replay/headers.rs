@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderName, header};
+use http::{HeaderName, HeaderValue, header};
 
 /// The request header that carries the key (draft-ietf-httpapi-idempotency-key-header-07, section 2).
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -65,6 +65,33 @@ const NEVER_KEPT: [HeaderName; 22] = [
     // The library's own statement, true of no first answer.
     IDEMPOTENT_REPLAYED,
 ];
+
+/// The header that tells a replay from a first answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Marker {
+    pub(crate) name: HeaderName,
+    /// Whether a first answer has it too, saying `false`.
+    pub(crate) is_on_first: bool,
+}
+
+impl Default for Marker {
+    fn default() -> Self {
+        Self { name: IDEMPOTENT_REPLAYED, is_on_first: false }
+    }
+}
+
+impl Marker {
+    /// What an answer says in the header; `None` if it lacks it.
+    pub(crate) fn value(&self, is_replay: bool) -> Option<HeaderValue> {
+        let says = if is_replay { "true" } else { "false" };
+        (is_replay || self.is_on_first).then(|| HeaderValue::from_static(says))
+    }
+
+    /// Whether its name means nothing else on an answer.
+    pub(crate) fn is_free(&self) -> bool {
+        self.name == IDEMPOTENT_REPLAYED || (!KEPT.contains(&self.name) && replayable(&self.name))
+    }
+}
 
 /// Whether a header may be kept if the application asks for it.
 pub(crate) fn replayable(name: &HeaderName) -> bool {

@@ -6,11 +6,11 @@ mod headers;
 use std::fmt;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Response, StatusCode, response};
+use http::{HeaderMap, Response, StatusCode, response};
 
 pub(crate) use codec::DecodeError;
 pub use headers::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS};
-pub(crate) use headers::{ReplayHeaders, replayable};
+pub(crate) use headers::{Marker, ReplayHeaders, replayable};
 
 /// An answer as it is kept in its key row: status, chosen headers, and the body byte for byte.
 ///
@@ -59,12 +59,11 @@ impl StoredResponse {
         codec::encode(&self.headers)
     }
 
-    /// The answer to a retry: what was kept, marked as a replay.
+    /// The answer to a retry: what was kept, not yet marked as a replay.
     pub(crate) fn into_response(self) -> Response<Bytes> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
-        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
         response
     }
 

@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
-use super::{DecodeError, IDEMPOTENT_REPLAYED, ReplayHeaders, StoredResponse};
+use super::{DecodeError, IDEMPOTENT_REPLAYED, Marker, ReplayHeaders, StoredResponse};
 
 const X_TOTAL: HeaderName = HeaderName::from_static("x-total");
 
@@ -50,8 +50,7 @@ fn a_replay_has_status_headers_and_body_of_the_first_answer() {
     assert_eq!(replay.status(), StatusCode::CREATED);
     assert_eq!(replay.headers()[header::CONTENT_TYPE], "application/json");
     assert_eq!(replay.headers()[header::LOCATION], "/orders/7");
-    assert_eq!(replay.headers()[IDEMPOTENT_REPLAYED], "true");
-    assert_eq!(replay.headers().len(), 3);
+    assert_eq!(replay.headers().len(), 2);
     //
     assert_eq!(replay.body(), "{ \"b\":1.0, \"a\":1 }");
 }
@@ -164,11 +163,31 @@ fn debug_shows_no_content() {
 }
 
 #[test]
-fn the_application_cannot_mark_a_first_answer_as_a_replay_twice() {
+fn a_replay_mark_of_the_application_is_not_kept() {
     let stored = kept(StatusCode::OK, &[(IDEMPOTENT_REPLAYED, b"false")], b"", &[IDEMPOTENT_REPLAYED]);
 
-    let replay = stored.into_response();
+    assert!(!stored.into_response().headers().contains_key(IDEMPOTENT_REPLAYED));
+}
 
-    let marks: Vec<_> = replay.headers().get_all(IDEMPOTENT_REPLAYED).iter().collect();
-    assert_eq!(marks, ["true"]);
+#[test]
+fn a_replay_is_marked_and_a_first_answer_only_on_request() {
+    let marker = Marker::default();
+    assert_eq!(marker.value(true).expect("a mark"), "true");
+    assert_eq!(marker.value(false), None);
+
+    let on_both = Marker { is_on_first: true, ..Marker::default() };
+    assert_eq!(on_both.value(true).expect("a mark"), "true");
+    assert_eq!(on_both.value(false).expect("a mark"), "false");
+}
+
+#[test]
+fn a_header_with_a_meaning_of_its_own_is_no_marker() {
+    let is_free =
+        |name: &'static str| Marker { name: HeaderName::from_static(name), ..Marker::default() }.is_free();
+    for name in ["idempotent-replayed", "x-replayed", "idempotency-replay"] {
+        assert!(is_free(name), "{name}");
+    }
+    for name in ["content-type", "location", "set-cookie", "date", "content-length", "x-request-id"] {
+        assert!(!is_free(name), "{name}");
+    }
 }

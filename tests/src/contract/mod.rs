@@ -32,6 +32,7 @@ pub mod received;
 pub mod replay;
 pub mod scope;
 pub mod setting;
+pub mod shape;
 pub mod state;
 pub mod store;
 pub mod stored;
@@ -330,6 +331,14 @@ macro_rules! contract {
                 what_is_not_compared_is_given_the_first_answer
                 an_engine_that_is_off_runs_every_request
                 a_task_may_be_given_what_its_request_has
+            }
+            shape {
+                stripes_clients_are_answered_as_by_stripe
+                a_failure_in_stripes_shape_is_an_api_error
+                an_echoed_key_can_be_sent_again
+                every_error_links_to_the_documentation
+                an_application_may_word_the_errors_itself
+                replays_are_marked_as_the_application_says
             }
             state {
                 behind_an_arc_a_retry_replays_and_another_body_is_refused

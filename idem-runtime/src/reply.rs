@@ -1,0 +1,99 @@
+//! How an answer is put into words: the one place where answers leave the engine.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::HeaderValue;
+
+use crate::answer::Answer;
+use crate::idempotency::Inner;
+use crate::key::IdempotencyKey;
+use crate::problem::{KeyPlace, Problem, STRIPE_SHOULD_RETRY, Terms};
+use crate::replay::StoredResponse;
+use crate::store::Store;
+
+/// What of a request shows in its answer.
+pub(crate) struct Reply<DB: Store> {
+    engine: Arc<Inner<DB>>,
+    terms: Terms,
+    /// Whether the request has a key that is looked at.
+    is_keyed: bool,
+    /// The key, if the answer is to name it.
+    key: Option<IdempotencyKey>,
+}
+
+impl<DB: Store> Reply<DB> {
+    pub(crate) fn new(engine: Arc<Inner<DB>>, terms: Terms, key: Option<&IdempotencyKey>) -> Self {
+        let is_keyed = key.is_some();
+        let key = key.filter(|_| engine.http.echoes_key()).cloned();
+        Self { engine, terms, is_keyed, key }
+    }
+
+    /// The response.
+    pub(crate) fn give(self, answer: Answer) -> Response {
+        let mut response = match answer {
+            Answer::First(response) => self.first(response),
+            Answer::Replay(stored) => self.replay(stored),
+            Answer::Problem(problem) => self.problem(problem),
+        };
+        if let Some((name, value)) = self.echo() {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+
+    fn first(&self, mut response: Response) -> Response {
+        if self.is_keyed {
+            self.mark(&mut response, false);
+        }
+        response
+    }
+
+    fn mark(&self, response: &mut Response, is_replay: bool) {
+        let marker = &self.engine.http.marker;
+        if let Some(value) = marker.value(is_replay) {
+            response.headers_mut().insert(marker.name.clone(), value);
+        }
+    }
+
+    fn replay(&self, stored: StoredResponse) -> Response {
+        let mut response = stored.into_response().map(Body::from);
+        self.mark(&mut response, true);
+        if self.engine.http.wording.shape.is_stripe() {
+            // A stored 500 would be asked for again and again.
+            response.headers_mut().insert(STRIPE_SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
+        response
+    }
+
+    fn problem(&self, problem: Problem) -> Response {
+        let Self { engine, terms, key, .. } = self;
+        tracing::debug!(
+            code = problem.code(terms),
+            status = problem.status(terms).as_u16(),
+            "a request is answered by a problem"
+        );
+        let wording = &engine.http.wording;
+        problem
+            .custom_response(wording, terms)
+            .unwrap_or_else(|| problem.response(wording, terms, key.as_ref()).map(Body::from))
+    }
+
+    /// The key in the field that it came in.
+    fn echo(&self) -> Option<(http::HeaderName, HeaderValue)> {
+        let name = match &self.terms.key {
+            KeyPlace::Header(name) => name.clone(),
+            KeyPlace::Spelt(name) => name.parse().ok()?,
+            KeyPlace::Content => return None,
+        };
+        Some((name, self.key.as_ref()?.to_field()))
+    }
+}
+
+impl<DB: Store> fmt::Debug for Reply<DB> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply").field("terms", &self.terms).finish_non_exhaustive()
+    }
+}
