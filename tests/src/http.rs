@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::patience::soon;
+use crate::spared::Tripwire;
 
 /// A request, field by field.
 #[derive(Clone, Debug)]
@@ -184,6 +185,7 @@ pub struct Answer {
     pub fields: Vec<(String, Vec<u8>)>,
     /// The body, its transfer coding undone.
     pub body: Vec<u8>,
+    tripwire: Tripwire,
 }
 
 impl Answer {
@@ -203,10 +205,12 @@ impl Answer {
             status: status.unwrap_or_else(|| panic!("a status line, not {status_line:?}")),
             fields: fields.collect(),
             body: bytes[end + 4..].to_vec(),
+            tripwire: Tripwire::default(),
         };
         if answer.field("transfer-encoding") == Some("chunked") {
             answer.body = unchunked(&answer.body);
         }
+        answer.tripwire = Tripwire::of(answer.status, &answer.body);
         answer
     }
 
@@ -219,6 +223,12 @@ impl Answer {
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&str> {
         self.values(name).next().and_then(|value| str::from_utf8(value).ok())
+    }
+
+    /// Says that the test expects this answer, though it be a 5xx of the library. What asserts a problem by its code says
+    /// so by itself; any other answer of that kind fails the test.
+    pub fn expected(&self) {
+        self.tripwire.expect();
     }
 
     /// Whether the answer says that it is a replay.

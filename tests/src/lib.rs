@@ -20,3 +20,4 @@ pub mod same;
 pub mod scripted;
 pub mod server;
 pub mod shape;
+mod spared;

@@ -43,6 +43,7 @@ pub fn assert_problem(answer: &Answer, code: &str) {
 /// If it is anything else.
 #[track_caller]
 pub fn assert_refusal(answer: &Answer, status: u16, code: &str) {
+    answer.expected();
     let body = String::from_utf8_lossy(&answer.body);
     let members: JsonValue = serde_json::from_slice(&answer.body).unwrap_or_default();
     assert_eq!((answer.status, members["code"].as_str()), (status, Some(code)), "body {body}");
@@ -90,6 +91,7 @@ pub fn assert_mismatch(answer: &Answer, status: u16, retry: &str) {
 
 #[track_caller]
 fn assert_is(answer: &Answer, expected: &JsonValue) {
+    answer.expected();
     // The body first: it says most about what happened instead.
     let body = String::from_utf8_lossy(&answer.body);
     assert_eq!(

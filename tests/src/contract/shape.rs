@@ -17,6 +17,7 @@ use crate::server::Server;
 type Seen<'a> = (u16, JsonValue, Option<&'a str>, Option<&'a str>);
 
 fn seen(answer: &Answer) -> Seen<'_> {
+    answer.expected();
     assert_eq!(answer.field("content-type"), Some("application/json"), "{answer:?}");
     (answer.status, answer.json(), answer.field("stripe-should-retry"), answer.field("idempotency-key"))
 }

@@ -110,6 +110,7 @@ pub async fn nothing_is_said_of_a_transaction_that_was_lost<DB: TestDatabase>(be
         for _ in 0..100 {
             let orders = bench.count("orders").await;
             let answer = server.send(&r1().path(ending).fresh_key()).await;
+            answer.expected();
 
             is_unknown = answer.status == 503 && answer.json()["code"] == "idempotency_outcome_unknown";
             if is_unknown {
