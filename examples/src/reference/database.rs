@@ -129,6 +129,13 @@ database!(
              tenant text NOT NULL,
              account bigint NOT NULL,
              amount bigint NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS stripe_charges (
+             id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+             account text NOT NULL,
+             amount bigint NOT NULL,
+             currency text NOT NULL,
+             description text,
+             status text NOT NULL)",
         "CREATE TABLE IF NOT EXISTS counters (
              tenant text NOT NULL,
              id bigint NOT NULL,
@@ -164,6 +171,13 @@ database!(
              tenant TEXT NOT NULL,
              account INTEGER NOT NULL,
              amount INTEGER NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS stripe_charges (
+             id INTEGER PRIMARY KEY,
+             account TEXT NOT NULL,
+             amount INTEGER NOT NULL,
+             currency TEXT NOT NULL,
+             description TEXT,
+             status TEXT NOT NULL)",
         "CREATE TABLE IF NOT EXISTS counters (
              tenant TEXT NOT NULL,
              id INTEGER NOT NULL,

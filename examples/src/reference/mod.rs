@@ -13,6 +13,7 @@
 //! | `POST /empty` | inserts an order | 204 |
 //! | `POST /bytes` | inserts an order | 200, the 256 bytes 00 to FF |
 //! | `POST /accounts/{id}/charges?dry=1` | inserts a charge unless it is a dry run | 201 |
+//! | `POST /v1/charges` | inserts a charge, as Stripe's clients ask for it | 200, a Stripe charge |
 //! | `PUT /counters/{id}` | adds one | 200, `{"n":1}` |
 //! | `POST /things`, `PATCH /things` | insert a thing, rename them all | 201, 200 |
 //! | `GET /things`, `DELETE /things/{id}` | count, delete | 200, 204 |
@@ -21,6 +22,11 @@
 //! | `GET /runs` | how many handlers have begun to run | 200, `{"runs":1}` |
 //!
 //! The tenant comes from `X-Tenant`; without it the answer is 401.
+//!
+//! `POST /v1/charges` speaks as Stripe does: form fields (`amount`, `currency` and `source` must be there), the
+//! account from `Authorization: Bearer sk_test_…`, errors in Stripe's shape, an optional key that is unique in
+//! the account. `source=tok_chargeDeclined` is answered 402, and its row stays; `source=tok_gate` waits for the
+//! gate; any other is charged.
 
 mod accounts;
 mod app;
@@ -32,6 +38,7 @@ mod orders;
 mod probe;
 mod server;
 mod shapes;
+mod stripe;
 mod tenant;
 mod things;
 
@@ -41,4 +48,5 @@ pub use error::AppError;
 pub use orders::{NewOrder, Order, insert_order};
 pub use probe::{Gate, Probe};
 pub use server::{Served, serve};
+pub use stripe::{stripe_engine, stripe_routes};
 pub use tenant::TenantId;

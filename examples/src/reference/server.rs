@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use super::app::{App, routes};
 use super::database::{Database, create_tables};
 use super::probe::Probe;
+use super::stripe::{stripe_engine, stripe_routes};
 
 /// How long a shutdown waits for the handlers that still run.
 const DRAIN_LIMIT: Duration = Duration::from_secs(30);
@@ -38,13 +39,16 @@ pub async fn serve(
     if url.starts_with("postgres:") || url.starts_with("postgresql:") {
         let pool = PgPoolOptions::new().connect(url).await?;
         let idempotency = Idempotency::builder(pool.clone()).build()?;
+        let stripe = stripe_engine(Idempotency::builder(pool.clone())).build()?;
         let app = App { idempotency, writer: pool.clone(), reader: pool, probe: Probe::default() };
-        run(app, listener, started, stop).await
+        run(app, stripe, listener, started, stop).await
     } else {
         let pools = SqlitePools::connect(&with_creation(url)).await?;
         let (writer, reader) = (pools.writer().clone(), pools.reader().clone());
+        let stripe = stripe_engine(Idempotency::builder(pools.clone())).build()?;
         let idempotency = Idempotency::builder(pools).build()?;
-        run(App { idempotency, writer, reader, probe: Probe::default() }, listener, started, stop).await
+        let app = App { idempotency, writer, reader, probe: Probe::default() };
+        run(app, stripe, listener, started, stop).await
     }
 }
 
@@ -55,6 +59,7 @@ fn with_creation(url: &str) -> String {
 
 async fn run<DB: Database>(
     app: App<DB>,
+    stripe: Idempotency<DB>,
     listener: TcpListener,
     started: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()> + Send + 'static,
@@ -64,10 +69,10 @@ async fn run<DB: Database>(
 
     started(listener.local_addr()?);
     let idempotency = app.idempotency.clone();
-    let router = routes::<DB, App<DB>>().with_state(app);
+    let router = routes().merge(stripe_routes(stripe.clone())).with_state(app);
     axum::serve(listener, router).with_graceful_shutdown(stop).await?;
 
     // Clients are gone or answered; a handler whose client left early may still be at work.
-    idempotency.drain(DRAIN_LIMIT).await;
+    tokio::join!(idempotency.drain(DRAIN_LIMIT), stripe.drain(DRAIN_LIMIT));
     Ok(())
 }
