@@ -189,7 +189,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a complete head");
         let mut lines = bytes[..end].split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
 

@@ -12,6 +12,7 @@ pub mod contract;
 pub mod database;
 pub mod hand;
 pub mod http;
+pub mod http_proxy;
 pub mod patience;
 pub mod problem;
 pub mod process;

@@ -1,0 +1,260 @@
+//! A proxy between a client and the application that loses, cuts, resets and delays exchanges, as networks
+//! do.
+//!
+//! It works exchange by exchange: one request, one answer. Clients keep their connections open from one to
+//! the next; the server sees a connection for each.
+
+pub mod fault;
+mod message;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, io};
+
+use tokio::io::{AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::sleep;
+
+use crate::http::Answer;
+use crate::patience::soon;
+use fault::{DELAY, Decide, Fault};
+use message::Message;
+
+/// An exchange that the proxy has seen to its end.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// What happened to it.
+    pub fault: Fault,
+    /// The request's `Idempotency-Key`, as sent.
+    pub key: Option<String>,
+    /// The request's body.
+    pub body: Vec<u8>,
+    /// What the server answered, whether or not the client got it; none if the proxy did not wait for it.
+    pub answer: Option<Answer>,
+}
+
+/// The proxy. Dropping it closes its connections.
+#[derive(Debug)]
+pub struct HttpProxy {
+    /// Where the client connects.
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+    listener: JoinHandle<()>,
+}
+
+impl HttpProxy {
+    /// Starts a proxy to the server at `upstream`. `decide` is asked once for every exchange.
+    ///
+    /// # Panics
+    /// If no port is free.
+    pub async fn start(upstream: SocketAddr, decide: Decide) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let shared = Arc::new(Shared {
+            upstream,
+            decide,
+            attempts: Mutex::default(),
+            exchanges: watch::Sender::new(Vec::new()),
+        });
+        let listener = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        Self { address, shared, listener }
+    }
+
+    /// The exchanges so far, in the order in which they ended.
+    #[must_use]
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.shared.exchanges.borrow().clone()
+    }
+
+    /// Waits for an exchange that the server answered with this status.
+    ///
+    /// # Panics
+    /// The future panics if there is none.
+    #[track_caller]
+    pub fn answered(&self, status: u16) -> impl Future<Output = ()> {
+        let mut exchanges = self.shared.exchanges.subscribe();
+        let is_answered =
+            move |exchange: &Exchange| exchange.answer.as_ref().is_some_and(|answer| answer.status == status);
+        soon(async move {
+            let seen = exchanges.wait_for(|exchanges| exchanges.iter().any(is_answered)).await;
+            seen.expect("the proxy still runs");
+        })
+    }
+}
+
+impl Drop for HttpProxy {
+    fn drop(&mut self) {
+        // The listener's task owns the connections' tasks.
+        self.listener.abort();
+    }
+}
+
+struct Shared {
+    upstream: SocketAddr,
+    decide: Decide,
+    /// How often each request has come, by its body.
+    attempts: Mutex<HashMap<Vec<u8>, usize>>,
+    exchanges: watch::Sender<Vec<Exchange>>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("upstream", &self.upstream).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn decide(&self, request: &Message) -> Fault {
+        let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        let attempt = attempts.entry(request.body().to_vec()).or_default();
+        *attempt += 1;
+        (self.decide)(request.body(), *attempt)
+    }
+
+    /// Says what became of an exchange, before the client can know.
+    fn report(&self, fault: Fault, request: &Message, answer: Option<&Message>) {
+        let exchange = Exchange {
+            fault,
+            key: request.field("idempotency-key").map(str::to_owned),
+            body: request.body().to_vec(),
+            answer: answer.map(|answer| Answer::parse(&answer.bytes)),
+        };
+        self.exchanges.send_modify(|exchanges| exchanges.push(exchange));
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok((client, _)) = listener.accept().await else { return };
+        let shared = Arc::clone(&shared);
+        connections.spawn(async move {
+            // An error is the end of a connection, on whichever side: both are closed by leaving.
+            let _ = relay(client, &shared).await;
+        });
+    }
+}
+
+/// Passes a client's exchanges on until one meets a fault that ends the connection.
+async fn relay(client: TcpStream, shared: &Shared) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    let mut client = BufReader::new(client);
+    while let Some(request) = Message::read(&mut client).await? {
+        let fault = shared.decide(&request);
+        if fault == Fault::DropRequest {
+            shared.report(fault, &request, None);
+            return Ok(());
+        }
+
+        let mut server = TcpStream::connect(shared.upstream).await?;
+        server.write_all(&request.bytes).await?;
+        if fault == Fault::Reset {
+            shared.report(fault, &request, None);
+            return client.get_ref().set_zero_linger();
+        }
+
+        let answer = Message::read(&mut BufReader::new(&mut server)).await?;
+        let answer = answer.ok_or_else(|| io::Error::other("the server does not answer"))?;
+        shared.report(fault, &request, Some(&answer));
+        match fault {
+            Fault::DropAnswer => return Ok(()),
+            Fault::CutAnswer => return client.write_all(answer.first_half()).await,
+            Fault::Delay => sleep(DELAY).await,
+            Fault::None | Fault::DropRequest | Fault::Reset => {}
+        }
+        client.write_all(&answer.bytes).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    const REQUEST: &[u8] = b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\ntea";
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
+
+    /// What a client gets for [`REQUEST`] that meets `fault`, up to the end of its connection, and whether the
+    /// server has seen the request.
+    async fn meet(fault: Fault) -> (io::Result<Vec<u8>>, bool) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let upstream = listener.local_addr().unwrap();
+        let (seen, mut was_seen) = mpsc::channel(1);
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let request = Message::read(&mut stream).await.unwrap().unwrap();
+            seen.send(request.bytes).await.unwrap();
+            // Whether it can be written or not: the proxy may be gone.
+            let _ = stream.write_all(ANSWER).await;
+        });
+
+        let proxy = HttpProxy::start(upstream, fault::first(fault)).await;
+        let mut client = TcpStream::connect(proxy.address).await.unwrap();
+        client.write_all(REQUEST).await.unwrap();
+        let mut bytes = vec![0; ANSWER.len()];
+        let mut length = 0;
+        let outcome = soon(async {
+            while length < ANSWER.len() {
+                match client.read(&mut bytes[length..]).await? {
+                    0 => break,
+                    read => length += read,
+                }
+            }
+            Ok(bytes[..length].to_vec())
+        });
+        let outcome = outcome.await;
+
+        assert_eq!(proxy.exchanges().iter().map(|exchange| exchange.fault).collect::<Vec<_>>(), [fault]);
+        let is_seen = if fault == Fault::DropRequest {
+            server.abort();
+            was_seen.recv().await.is_some()
+        } else {
+            assert_eq!(soon(was_seen.recv()).await.as_deref(), Some(REQUEST));
+            true
+        };
+        (outcome, is_seen)
+    }
+
+    #[tokio::test]
+    async fn an_exchange_without_a_fault_is_passed_on() {
+        for fault in [Fault::None, Fault::Delay] {
+            let (answer, is_seen) = meet(fault).await;
+
+            assert_eq!((answer.unwrap().as_slice(), is_seen), (ANSWER, true));
+        }
+    }
+
+    #[tokio::test]
+    async fn the_server_does_not_see_a_dropped_request() {
+        let (answer, is_seen) = meet(Fault::DropRequest).await;
+
+        assert_eq!((answer.unwrap().as_slice(), is_seen), (b"".as_slice(), false));
+    }
+
+    #[tokio::test]
+    async fn the_client_gets_nothing_of_a_dropped_answer() {
+        let (answer, is_seen) = meet(Fault::DropAnswer).await;
+
+        assert_eq!((answer.unwrap().as_slice(), is_seen), (b"".as_slice(), true));
+    }
+
+    #[tokio::test]
+    async fn the_client_gets_half_of_a_cut_answer() {
+        let (answer, is_seen) = meet(Fault::CutAnswer).await;
+
+        assert_eq!((answer.unwrap().as_slice(), is_seen), (&ANSWER[..ANSWER.len() - 2], true));
+    }
+
+    #[tokio::test]
+    async fn a_reset_is_an_error_to_the_client() {
+        let (answer, is_seen) = meet(Fault::Reset).await;
+
+        assert_eq!((answer.unwrap_err().kind(), is_seen), (io::ErrorKind::ConnectionReset, true));
+    }
+}
