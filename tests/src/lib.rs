@@ -23,3 +23,4 @@ pub mod scripted;
 pub mod server;
 pub mod shape;
 mod spared;
+pub mod tags;
