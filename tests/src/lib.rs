@@ -8,6 +8,7 @@
 #![expect(clippy::result_large_err, reason = "handlers answer with whole responses, failed or not")]
 
 pub mod bench;
+pub mod both;
 pub mod clients;
 pub mod contract;
 pub mod database;
