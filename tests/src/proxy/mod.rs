@@ -96,6 +96,12 @@ impl PgProxy {
         self.shared.rounds.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
+    /// The SQLSTATE of every error that the server has reported.
+    #[must_use]
+    pub fn errors(&self) -> Vec<String> {
+        self.shared.errors.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Closes its connections and takes no more, as a server that is down.
     pub fn stop(&self) {
         // The listener's task owns the connections' tasks.
@@ -164,6 +170,7 @@ struct Trap {
 #[derive(Default)]
 struct Shared {
     rounds: Mutex<Vec<Round>>,
+    errors: Mutex<Vec<String>>,
     traps: Mutex<Vec<Trap>>,
 }
 
@@ -217,6 +224,7 @@ async fn relay(
             return Ok(());
         }
         let reply = session.ask(&bytes).await?;
+        shared.errors.lock().unwrap_or_else(PoisonError::into_inner).extend(wire::errors(&reply));
         if !shared.pass(At::Reply, &round).await {
             return Ok(());
         }

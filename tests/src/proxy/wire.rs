@@ -117,6 +117,21 @@ impl Session {
     }
 }
 
+/// The SQLSTATE of every `ErrorResponse` among the messages of a reply.
+pub(super) fn errors(mut reply: &[u8]) -> Vec<String> {
+    let mut codes = Vec::new();
+    while let [tag, a, b, c, d, rest @ ..] = reply {
+        let length = usize::try_from(u32::from_be_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX);
+        let Some((fields, next)) = rest.split_at_checked(length.saturating_sub(4)) else { break };
+        if *tag == b'E' {
+            let code = fields.split(|&byte| byte == 0).find_map(|field| field.strip_prefix(b"C"));
+            codes.extend(code.map(text));
+        }
+        reply = next;
+    }
+    codes
+}
+
 /// A message with its tag and length.
 struct Message {
     bytes: Vec<u8>,
