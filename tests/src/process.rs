@@ -44,6 +44,22 @@ impl Process {
         open(self.address, request).await.answer().await
     }
 
+    /// Sends a request again and again until it is no longer in progress.
+    ///
+    /// # Panics
+    /// The future panics if it stays so.
+    pub async fn retry(&self, request: &Request) -> Answer {
+        soon(async {
+            loop {
+                let answer = self.send(request).await;
+                if answer.status != 409 || answer.json()["code"] != "idempotency_in_progress" {
+                    return answer;
+                }
+            }
+        })
+        .await
+    }
+
     /// How many handlers have begun to run in it.
     ///
     /// # Panics
@@ -58,8 +74,28 @@ impl Process {
     /// # Panics
     /// If the signal cannot be sent.
     pub async fn terminate(&self) {
+        self.signal("-TERM").await;
+    }
+
+    /// Has it stand still (SIGSTOP), as a paused container does: its connections stay open.
+    ///
+    /// # Panics
+    /// If the signal cannot be sent.
+    pub async fn freeze(&self) {
+        self.signal("-STOP").await;
+    }
+
+    /// Lets it go on (SIGCONT).
+    ///
+    /// # Panics
+    /// If the signal cannot be sent.
+    pub async fn thaw(&self) {
+        self.signal("-CONT").await;
+    }
+
+    async fn signal(&self, signal: &str) {
         let pid = self.child.id().expect("the process still runs").to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status();
+        let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(soon(sent).await.expect("`kill` is a command").success());
     }
 
