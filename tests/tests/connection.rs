@@ -21,6 +21,7 @@ use sqlx::{PgTransaction, Postgres};
 const KEY_TABLE: &str = "idempotency_keys";
 
 // Cases: T-06
+// Reports: B41
 #[tokio::test]
 async fn a_connection_lost_before_commit_is_transient() {
     run(async |bench: &Bench<Postgres>| {
@@ -42,6 +43,7 @@ async fn a_connection_lost_before_commit_is_transient() {
 }
 
 // Cases: T-07
+// Reports: B56
 #[tokio::test]
 async fn a_commit_whose_reply_is_lost_is_unknown_and_then_replayed() {
     run(async |bench: &Bench<Postgres>| {
@@ -63,6 +65,7 @@ async fn a_commit_whose_reply_is_lost_is_unknown_and_then_replayed() {
 }
 
 // Cases: T-07
+// Reports: B41, B56
 #[tokio::test]
 async fn a_commit_that_never_arrives_is_unknown_and_then_run() {
     run(async |bench: &Bench<Postgres>| {
@@ -83,6 +86,7 @@ async fn a_commit_that_never_arrives_is_unknown_and_then_run() {
 }
 
 // Cases: T-07
+// Reports: B23
 #[tokio::test]
 async fn no_answer_leaves_before_the_commit_is_acknowledged() {
     run(async |bench: &Bench<Postgres>| {
@@ -105,6 +109,7 @@ async fn no_answer_leaves_before_the_commit_is_acknowledged() {
 }
 
 // Cases: T-14
+// Reports: B58
 #[tokio::test]
 async fn a_session_ended_for_idling_leaves_the_key_free() {
     run(async |bench: &Bench<Postgres>| {
@@ -169,6 +174,7 @@ async fn a_row_that_vanishes_between_conflict_and_look_up_is_no_obstacle() {
 }
 
 // Cases: T-22
+// Reports: B70
 #[tokio::test]
 async fn a_database_that_cannot_be_reached_is_unavailable() {
     run(async |bench: &Bench<Postgres>| {
@@ -215,6 +221,7 @@ async fn a_begin_that_comes_too_late_leaves_no_transaction_in_the_pool() {
 }
 
 // Cases: T-22
+// Reports: B03
 #[tokio::test]
 async fn a_database_that_does_not_reply_is_unavailable_to_all_who_wait() {
     run(async |bench: &Bench<Postgres>| {
@@ -273,6 +280,7 @@ async fn a_handler_that_is_stuck_in_a_statement_is_ended_with_it() {
 }
 
 // Cases: T-22
+// Reports: U05
 #[tokio::test]
 async fn a_read_only_server_is_unavailable() {
     run(async |bench: &Bench<Postgres>| {

@@ -74,30 +74,35 @@ async fn kill_at(at: At, step: fn(&Round) -> bool, is_done: bool) {
 }
 
 // Cases: T-04
+// Reports: B02
 #[tokio::test]
 async fn killed_after_reserve_the_retry_runs() {
     kill_at(At::Reply, |round| round.runs("INSERT INTO") && round.runs("idempotency_keys"), false).await;
 }
 
 // Cases: T-04
+// Reports: B02
 #[tokio::test]
 async fn killed_after_the_business_write_the_retry_runs() {
     kill_at(At::Reply, |round| round.runs("INSERT INTO orders"), false).await;
 }
 
 // Cases: T-04
+// Reports: B02
 #[tokio::test]
 async fn killed_before_commit_the_retry_runs() {
     kill_at(At::Request, |round| round.runs("COMMIT"), false).await;
 }
 
 // Cases: T-05
+// Reports: B02
 #[tokio::test]
 async fn killed_after_commit_and_before_the_answer_the_retry_replays() {
     kill_at(At::Reply, |round| round.runs("COMMIT"), true).await;
 }
 
 // Cases: T-04
+// Reports: B04, B26
 #[tokio::test]
 async fn killed_in_the_handler_the_retry_runs() {
     run_on_own_database(async |bench: &Bench<Postgres>| {

@@ -30,6 +30,7 @@ async fn text(response: Response) -> String {
     String::from_utf8(body.to_vec()).expect("the body is text")
 }
 
+// Reports: U08
 #[tokio::test]
 async fn a_handler_can_be_called_with_a_guard_of_its_own() {
     run(async |bench: &Bench<Sqlite>| {

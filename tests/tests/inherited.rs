@@ -33,6 +33,7 @@ async fn grow_old(bench: &Bench<Postgres>) {
 
 // The run joined the other transaction, and its row was dated back to the begin of it: a retry within the TTL
 // could run again.
+// Reports: U08
 #[tokio::test]
 async fn a_run_does_not_join_a_transaction_that_was_left_open() {
     run(async |bench: &Bench<Postgres>| {

@@ -169,6 +169,7 @@ async fn stalls(stall: Stall) {
 
 // A run waited for its reply for as long as TCP did, and its duplicates were told that it was in progress.
 // All at once, because each takes as long as its limit.
+// Reports: B03, B56
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_does_not_reply_is_given_up() {
     let reserve = |round: &Round| on_the_key_row(round) && round.sql.contains("INSERT");
@@ -195,6 +196,7 @@ async fn a_server_that_does_not_reply_is_given_up() {
 
 // The owner waited for as long as the lock, every duplicate for the acquire time-out, and every new key took one
 // more connection, until the pool had none.
+// Reports: B03
 #[tokio::test]
 async fn a_locked_key_table_does_not_drain_the_pool() {
     run(async |bench: &Bench<Postgres>| {

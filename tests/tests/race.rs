@@ -29,6 +29,7 @@ use tokio::time::{Instant, sleep};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_reference");
 
 // Cases: C-05, C-11, R-18
+// Reports: B01
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_requests_to_two_processes_run_once() {
     run_on_own_database(async |bench: &Bench<Postgres>| {
@@ -75,18 +76,21 @@ async fn assert_one_run_at(level: Isolation) {
 }
 
 // Cases: C-09
+// Reports: B34
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn repeatable_read_runs_once_and_tells_nobody_of_its_conflicts() {
     assert_one_run_at(Isolation::RepeatableRead).await;
 }
 
 // Cases: C-09
+// Reports: B34
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serializable_runs_once_and_tells_nobody_of_its_conflicts() {
     assert_one_run_at(Isolation::Serializable).await;
 }
 
 // Cases: C-16
+// Reports: B33
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serializable_requests_with_keys_of_their_own_do_not_conflict() {
     run(async |bench: &Bench<Postgres>| {
@@ -136,6 +140,7 @@ async fn orders_the_next(
 }
 
 // Cases: C-09
+// Reports: B32
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_cannot_be_serialized_is_transient() {
     run(async |bench: &Bench<Postgres>| {
@@ -187,6 +192,7 @@ async fn counts_two(
 }
 
 // Cases: T-13
+// Reports: B32
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_victim_of_a_deadlock_can_try_again() {
     run(async |bench: &Bench<Postgres>| {
@@ -215,6 +221,7 @@ async fn the_victim_of_a_deadlock_can_try_again() {
 }
 
 // Cases: C-05, T-09
+// Reports: B34
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_keys_with_many_requests_each_are_one_order_each() {
     run(async |bench: &Bench<Postgres>| {

@@ -148,6 +148,7 @@ async fn a_failed_answer_that_cannot_be_stored_is_transient_unless_nobody_knows(
 }
 
 // It was told that a request with its key was in progress, and there was none.
+// Reports: B32
 #[tokio::test]
 async fn a_lock_on_the_table_is_no_request_in_progress() {
     run(async |bench: &Bench<Postgres>| {

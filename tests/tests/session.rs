@@ -48,6 +48,7 @@ async fn found_by(launch: Launch<'_, Postgres>) -> [Vec<String>; 2] {
 }
 
 // Cases: T-14
+// Reports: B04
 #[tokio::test]
 async fn a_frozen_transaction_is_ended_by_the_server_soon_after_the_run_limit() {
     run(async |bench: &Bench<Postgres>| {
@@ -60,6 +61,7 @@ async fn a_frozen_transaction_is_ended_by_the_server_soon_after_the_run_limit() 
 }
 
 // Cases: T-14
+// Reports: B61
 #[tokio::test]
 async fn the_time_out_follows_the_run_limit() {
     run(async |bench: &Bench<Postgres>| {

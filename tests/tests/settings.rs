@@ -24,6 +24,7 @@ fn builder() -> Builder<Postgres> {
 }
 
 // A run limit of thirty days made every request with a key a 500, and an endless acquire time-out a panic.
+// Reports: B49
 #[tokio::test]
 async fn a_time_out_of_range_is_refused() {
     const DAY: Duration = Duration::from_hours(24);
@@ -193,6 +194,7 @@ async fn the_server_is_told_the_limit_of_each_run() {
 
 // The table was migrated under an advisory lock and the row found by `ctid` whatever the switches said.
 // Cases: Z-11
+// Reports: B60
 #[tokio::test]
 async fn without_advisory_locks_and_xmin_nothing_asks_for_them() {
     run(async |bench: &Bench<Postgres>| {

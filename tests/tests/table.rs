@@ -32,12 +32,14 @@ async fn assert_refused(statements: &'static [&'static str], complaint: &'static
 }
 
 // Cases: T-23
+// Reports: B40
 #[tokio::test]
 async fn a_table_without_a_primary_key_is_refused() {
     assert_refused(&["ALTER TABLE {} DROP CONSTRAINT idempotency_keys_pkey"], "primary key").await;
 }
 
 // Cases: T-23
+// Reports: B40
 #[tokio::test]
 async fn a_primary_key_on_more_than_the_id_is_refused() {
     assert_refused(
@@ -70,6 +72,7 @@ async fn an_unlogged_table_is_refused() {
 }
 
 // Cases: T-23
+// Reports: B40
 #[tokio::test]
 async fn a_table_that_lacks_a_column_is_refused() {
     assert_refused(&["ALTER TABLE {} DROP COLUMN completed_at"], "completed_at").await;
@@ -129,6 +132,7 @@ async fn a_role_with_select_insert_and_update_is_enough() {
 }
 
 // Cases: T-23
+// Reports: B40
 #[tokio::test]
 async fn a_sqlite_table_without_its_primary_key_is_refused() {
     run(async |bench: &Bench<Sqlite>| {

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 // Cases: S-06, X-09
+// Reports: B07, B35, B49, B53, B69, U01, U06
 #[test]
 fn a_mistake_is_one_error_at_the_place_that_must_change() {
     trybuild::TestCases::new().compile_fail("ui/fail/*.rs");

@@ -29,6 +29,7 @@ impl Fingerprint for Text {
     }
 }
 
+// Reports: B44
 /// Reckoned apart from this code, from the description of `Fingerprinter::finish`. A change of any is a new
 /// format version.
 #[test]

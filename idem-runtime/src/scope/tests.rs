@@ -19,6 +19,7 @@ fn hex(id: [u8; 16]) -> String {
     id.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
+// Reports: B44
 /// Reckoned apart from this code, from the descriptions of `Scope::id` and `lock_id`. These values stand in
 /// databases: a change of any loses every key row.
 #[test]
@@ -59,6 +60,7 @@ fn ids_texts_and_locks_are_what_they_were_when_they_were_stored() {
     }
 }
 
+// Reports: B44
 #[test]
 fn s_07_and_s_13_joins_labels_and_order_are_told_apart() {
     let scopes = [

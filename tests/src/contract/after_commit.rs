@@ -92,6 +92,7 @@ pub async fn queued_work_is_not_done_when_the_run_fails<DB: TestDatabase>(bench:
 }
 
 // Cases: A-01
+// Reports: B35
 pub async fn queued_work_is_not_done_when_the_commit_fails<DB: TestDatabase>(bench: &Bench<DB>) {
     let done = Done::default();
     let hand = queuing(&bench.place, &done, |_| Ok(StatusCode::CREATED.into_response()));

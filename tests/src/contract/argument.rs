@@ -71,6 +71,7 @@ async fn skipping<DB: TestDatabase>(
 }
 
 // Cases: B-21
+// Reports: B59
 pub async fn a_skipped_argument_is_not_compared<DB: TestDatabase>(bench: &Bench<DB>) {
     let routes = Router::new().route("/orders", post(skipping::<DB>));
     let server = bench.server().routes(routes).start().await;

@@ -172,6 +172,7 @@ where
 }
 
 // Cases: B-01
+// Reports: B14
 pub async fn the_order_of_members_does_not_matter<DB: TestDatabase>(bench: &Bench<DB>) {
     let bodies = [r#"{"item":"tea","qty":1}"#, r#"{"qty":1,"item":"tea"}"#];
 
@@ -179,6 +180,7 @@ pub async fn the_order_of_members_does_not_matter<DB: TestDatabase>(bench: &Benc
 }
 
 // Cases: B-02
+// Reports: B14
 pub async fn whitespace_does_not_matter<DB: TestDatabase>(bench: &Bench<DB>) {
     let bodies = [r#"{"item":"tea","qty":1}"#, "{ \"item\" : \"tea\",\n \"qty\" : 1 }"];
 
@@ -219,6 +221,7 @@ pub async fn zero_has_no_sign<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: B-06, B-07
+// Reports: B14
 pub async fn the_spelling_of_a_string_does_not_matter<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_compared::<Text, DB>(bench, [r#"{"s":"tea"}"#, r#"{"s":"\u0074ea"}"#], Same, Same).await;
     assert_compared::<Text, DB>(bench, [r#"{"s":"a/b"}"#, r#"{"s":"a\/b"}"#], Same, Same).await;
@@ -232,6 +235,7 @@ pub async fn unicode_is_not_normalised<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: B-09
+// Reports: B15
 pub async fn the_order_of_elements_matters<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_compared::<Vec<u8>, DB>(bench, ["[1,2]", "[2,1]"], Other, Other).await;
 }
@@ -263,6 +267,7 @@ pub async fn a_number_is_not_its_digits<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: B-14
+// Reports: B15
 pub async fn members_are_sorted_at_every_depth<DB: TestDatabase>(bench: &Bench<DB>) {
     let bodies = [r#"{"a":{"y":1,"x":[{"q":1,"p":2}]}}"#, r#"{"a":{"x":[{"p":2,"q":1}],"y":1}}"#];
 
@@ -319,6 +324,7 @@ struct WithTrace {
 }
 
 // Cases: B-20
+// Reports: B59
 pub async fn a_field_that_is_not_serialized_is_not_compared<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.server().routes(readers::<DB, WithTrace>()).start().await;
     let bodies = [r#"{"item":"tea","trace":"1"}"#, r#"{"item":"tea","trace":"2"}"#];
@@ -338,6 +344,7 @@ struct LaterOrder {
 }
 
 // Cases: B-23
+// Reports: B28
 pub async fn an_optional_field_can_be_added_by_a_deploy<DB: TestDatabase>(bench: &Bench<DB>) {
     let old = bench.server().routes(readers::<DB, Order>()).start().await;
     let new = bench.server().routes(readers::<DB, LaterOrder>()).start().await;

@@ -29,6 +29,7 @@ async fn at_once<DB: TestDatabase>(
 }
 
 // Cases: C-01, Z-01
+// Reports: B42
 pub async fn a_duplicate_of_a_running_request_is_told_so_at_once<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
     let slow = r1().path("/slow");
@@ -46,6 +47,7 @@ pub async fn a_duplicate_of_a_running_request_is_told_so_at_once<DB: TestDatabas
 }
 
 // Cases: C-01, Z-01
+// Reports: B42
 pub async fn a_duplicate_in_another_process_never_runs<DB: TestDatabase>(bench: &Bench<DB>) {
     let (one, two) = (bench.start().await, bench.start().await);
     let slow = r1().path("/slow");
@@ -68,6 +70,7 @@ pub async fn a_duplicate_in_another_process_never_runs<DB: TestDatabase>(bench: 
 }
 
 // Cases: C-01, C-05
+// Reports: B61
 pub async fn duplicates_of_a_running_request_need_no_connection<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.server().connections(1).start().await;
     let slow = r1().path("/slow");
@@ -85,6 +88,7 @@ pub async fn duplicates_of_a_running_request_need_no_connection<DB: TestDatabase
 }
 
 // Cases: C-05, C-11
+// Reports: B01
 pub async fn a_burst_runs_once<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -112,6 +116,7 @@ pub async fn a_crowd_on_a_completed_key_gets_replays_only<DB: TestDatabase>(benc
 }
 
 // Cases: C-06, Z-02
+// Reports: B22
 pub async fn other_keys_are_held_up_only_where_writes_are<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -131,6 +136,7 @@ pub async fn other_keys_are_held_up_only_where_writes_are<DB: TestDatabase>(benc
 }
 
 // Cases: C-07
+// Reports: B48
 pub async fn the_same_key_of_another_tenant_is_another_key_while_running<DB: TestDatabase>(
     bench: &Bench<DB>,
 ) {

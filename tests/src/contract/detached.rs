@@ -18,6 +18,7 @@ use crate::problem::assert_problem;
 use crate::same::{assert_ran, assert_replays};
 
 // Cases: T-08
+// Reports: B45
 pub async fn a_client_that_hangs_up_does_not_stop_the_work<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
     let slow = r1().path("/slow");
@@ -53,6 +54,7 @@ pub async fn a_client_that_half_closes_does_not_stop_the_work<DB: TestDatabase>(
 }
 
 // Cases: T-09
+// Reports: B45
 pub async fn clients_that_hang_up_at_any_moment_find_their_answer<DB: TestDatabase>(bench: &Bench<DB>) {
     const ROUNDS: i64 = 500;
     let server = bench.server().connections(5).start().await;
@@ -77,6 +79,7 @@ pub async fn clients_that_hang_up_at_any_moment_find_their_answer<DB: TestDataba
 }
 
 // Cases: T-16
+// Reports: B18
 pub async fn a_time_out_layer_ends_the_wait_and_not_the_work<DB: TestDatabase>(bench: &Bench<DB>) {
     let deadline = Arc::new(Notify::new());
     let clock = Arc::clone(&deadline);

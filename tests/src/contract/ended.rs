@@ -45,6 +45,7 @@ async fn commits_by_itself<DB: TestDatabase>(
 }
 
 // Cases: T-25
+// Reports: B27
 pub async fn a_handler_that_commits_by_itself_never_succeeds_nor_runs_again<DB: TestDatabase>(
     bench: &Bench<DB>,
 ) {
@@ -191,6 +192,7 @@ async fn rolls_back_and_writes_on<DB: TestDatabase>(
 
 // Each retry wrote once more, and a failure was stored as rolled back.
 // Cases: T-25
+// Reports: B27
 pub async fn a_handler_that_rolls_back_and_writes_on_runs_once<DB: TestDatabase>(bench: &Bench<DB>) {
     let routes = Router::<App<DB>>::new().route("/{status}", post(rolls_back_and_writes_on::<DB>));
     let server = bench.server().routes(routes).start().await;

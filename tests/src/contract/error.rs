@@ -40,6 +40,7 @@ fn assert_refusals([missing, invalid, in_progress, reused]: &[Answer; 4]) {
 }
 
 // Cases: E-01, E-09
+// Reports: B62
 pub async fn a_refusal_is_a_problem_document<DB: TestDatabase>(bench: &Bench<DB>) {
     let answers = refusals(bench, |request| request).await;
 
@@ -49,6 +50,7 @@ pub async fn a_refusal_is_a_problem_document<DB: TestDatabase>(bench: &Bench<DB>
 }
 
 // Cases: E-03
+// Reports: B62
 pub async fn the_type_of_each_refusal_is_its_own<DB: TestDatabase>(bench: &Bench<DB>) {
     let answers = refusals(bench, |request| request).await;
 
@@ -76,6 +78,7 @@ pub async fn a_refusal_is_a_problem_document_whatever_is_accepted<DB: TestDataba
 }
 
 // Cases: E-10
+// Reports: B67
 pub async fn no_refusal_says_the_key<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
     let slow = r1().path("/slow").key("\"a-secret-key\"");

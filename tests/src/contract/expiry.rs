@@ -19,6 +19,7 @@ use crate::scripted::Script;
 type Created = Result<(StatusCode, Json<Order>), AppError>;
 
 // Cases: X-01
+// Reports: B19
 pub async fn a_key_is_live_up_to_its_expiry<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
     let first = server.send(&r1()).await;
@@ -47,6 +48,7 @@ pub async fn a_key_that_expires_now_is_expired<DB: TestDatabase>(bench: &Bench<D
 }
 
 // Cases: X-03
+// Reports: B19
 pub async fn an_expired_key_is_a_new_one<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
     let old = server.send(&r1()).await;
@@ -206,6 +208,7 @@ pub async fn a_changed_ttl_leaves_old_rows_alone<DB: TestDatabase>(bench: &Bench
 }
 
 // Cases: X-16
+// Reports: B32
 pub async fn the_business_constraint_holds_when_the_key_has_expired<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
     let request = r1().body(r#"{"item":"tea","qty":1,"order_no":"A-1"}"#);

@@ -16,6 +16,7 @@ fn assert_refused_by_axum(answer: &Answer, status: u16) {
 }
 
 // Cases: T-17
+// Reports: B20, B31
 pub async fn a_body_that_axum_refuses_leaves_the_key_unused<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -30,6 +31,7 @@ pub async fn a_body_that_axum_refuses_leaves_the_key_unused<DB: TestDatabase>(be
 }
 
 // Cases: T-18
+// Reports: B49
 pub async fn a_body_over_the_limit_leaves_the_key_unused<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.server().wrap(|router| router.layer(DefaultBodyLimit::max(1024))).start().await;
     let item = "x".repeat(1024);

@@ -72,6 +72,7 @@ pub async fn a_bare_key_is_accepted<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: H-03
+// Reports: B67
 pub async fn quoted_and_bare_are_the_same_key<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_one_key(bench, &r1(), &r1().key("k-0001")).await;
 }
@@ -105,6 +106,7 @@ pub async fn a_request_without_a_key_is_refused<DB: TestDatabase>(bench: &Bench<
 }
 
 // Cases: H-08, H-09, H-10
+// Reports: B67
 pub async fn an_empty_key_is_refused<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_refused(bench, "empty", &[b"", b"\"\"", b"\"   \""]).await;
 }
@@ -115,11 +117,13 @@ pub async fn whitespace_around_the_field_is_ignored<DB: TestDatabase>(bench: &Be
 }
 
 // Cases: H-12
+// Reports: B67
 pub async fn spaces_within_quotes_are_part_of_the_key<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_two_keys(bench, &r1().key("\"k 0001\""), &r1().key("\"k  0001\"")).await;
 }
 
 // Cases: H-14
+// Reports: B67
 pub async fn a_key_beyond_ascii_is_refused<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_refused(bench, "not_ascii", &["\"füü\"".as_bytes(), b"f\xfc"]).await;
 }
@@ -130,6 +134,7 @@ pub async fn a_tab_within_a_key_is_refused<DB: TestDatabase>(bench: &Bench<DB>) 
 }
 
 // Cases: H-16
+// Reports: B67
 pub async fn other_control_characters_never_reach_the_library<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -166,6 +171,7 @@ pub async fn a_key_of_255_characters_is_accepted<DB: TestDatabase>(bench: &Bench
 }
 
 // Cases: H-21
+// Reports: B67
 pub async fn a_key_of_256_characters_is_refused<DB: TestDatabase>(bench: &Bench<DB>) {
     let key = "x".repeat(256);
 
@@ -173,6 +179,7 @@ pub async fn a_key_of_256_characters_is_refused<DB: TestDatabase>(bench: &Bench<
 }
 
 // Cases: H-22, H-23
+// Reports: B67
 pub async fn two_lines_are_refused_even_if_equal<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -185,6 +192,7 @@ pub async fn two_lines_are_refused_even_if_equal<DB: TestDatabase>(bench: &Bench
 }
 
 // Cases: H-24
+// Reports: B67
 pub async fn lines_joined_by_an_intermediary_are_refused<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_refused(bench, "syntax", &[b"\"a\", \"b\"", b"a, b"]).await;
 }
@@ -248,6 +256,7 @@ pub async fn keys_that_differ_in_case_are_two<DB: TestDatabase>(bench: &Bench<DB
 }
 
 // Cases: H-36
+// Reports: B69
 pub async fn a_caller_who_is_nobody_is_told_so_first<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 

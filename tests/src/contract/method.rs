@@ -39,6 +39,7 @@ fn with_key(method: &str, path: &str) -> Request {
 }
 
 // Cases: Q-01
+// Reports: B66
 pub async fn a_get_ignores_the_key<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
     let get = with_key("GET", "/things");
@@ -54,6 +55,7 @@ pub async fn a_get_ignores_the_key<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases
+// Reports: B66
 pub async fn safe_methods_run_each_time_with_or_without_a_key<DB: TestDatabase>(bench: &Bench<DB>) {
     let routes = Router::new().route("/any", any(for_any_method::<DB>));
     let server = bench.server().routes(routes).start().await;
@@ -99,6 +101,7 @@ async fn drips<DB: TestDatabase>(_tx: &mut Transaction<'_, DB>, tenant: TenantId
 }
 
 // Cases
+// Reports: B53
 pub async fn a_get_may_answer_with_a_stream_and_a_post_with_a_key_may_not<DB: TestDatabase>(
     bench: &Bench<DB>,
 ) {

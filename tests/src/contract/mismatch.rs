@@ -113,6 +113,7 @@ pub async fn another_path_parameter_is_refused<DB: TestDatabase>(bench: &Bench<D
 }
 
 // Cases: F-07
+// Reports: B54
 pub async fn another_query_is_refused<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -142,6 +143,7 @@ async fn with_query<DB: TestDatabase>(
 }
 
 // Cases: F-08
+// Reports: B54
 pub async fn a_query_is_compared_as_it_is_read<DB: TestDatabase>(bench: &Bench<DB>) {
     let routes = Router::new().route("/orders", post(with_query::<DB>));
     let server = bench.server().routes(routes).start().await;

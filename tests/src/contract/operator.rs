@@ -160,6 +160,7 @@ pub async fn the_table_can_be_created_by_several_processes_at_once<DB: TestDatab
 }
 
 // Cases: T-23
+// Reports: B40
 pub async fn a_check_says_that_the_table_is_missing<DB: TestDatabase>(bench: &Bench<DB>) {
     let app = bench.server().unmigrated().app().await;
 

@@ -140,6 +140,7 @@ async fn create_twice<DB: TestDatabase>(
     Handlers::create_inner(tx, tenant, Json(order)).await
 }
 
+// Reports: B16
 pub async fn a_handler_can_be_called_by_another_in_its_transaction<DB: TestDatabase>(bench: &Bench<DB>) {
     let routes = Router::new()
         .route("/orders", post(Handlers::create::<DB>))

@@ -68,6 +68,7 @@ pub async fn record_success_runs_again_after_a_failure<DB: TestDatabase>(bench: 
 }
 
 // Cases: T-03
+// Reports: B20
 pub async fn a_panic_leaves_nothing_behind<DB: TestDatabase>(bench: &Bench<DB>) {
     let script = Script::new(|run| match run {
         1 => panic!("the handler was told to"),
@@ -210,6 +211,7 @@ pub async fn record_all_stores_401_and_403_and_no_not_now<DB: TestDatabase>(benc
 }
 
 // Cases: R-11
+// Reports: B31
 pub async fn do_not_record_leaves_a_failure_unstored<DB: TestDatabase>(bench: &Bench<DB>) {
     let (first, again, runs) =
         twice(bench, "/orders", || Ok((StatusCode::CONFLICT, DoNotRecord, "later").into_response())).await;
@@ -247,6 +249,7 @@ impl HttpBody for Endless {
 }
 
 // Cases: R-16
+// Reports: B53
 pub async fn a_body_of_unknown_length_is_rolled_back<DB: TestDatabase>(bench: &Bench<DB>) {
     let (first, again, runs) = twice(bench, "/orders", || Ok(Body::new(Endless).into_response())).await;
 

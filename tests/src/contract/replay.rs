@@ -50,6 +50,7 @@ pub async fn a_hundred_requests_run_once_and_leave_the_row_as_it_was<DB: TestDat
 }
 
 // Cases: R-03
+// Reports: B51
 pub async fn a_replay_names_the_same_location<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -77,6 +78,7 @@ pub async fn an_answer_without_a_body_is_replayed_without_one<DB: TestDatabase>(
 }
 
 // Cases: R-05
+// Reports: B21
 pub async fn a_replay_has_every_byte_of_a_binary_body<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -90,6 +92,7 @@ pub async fn a_replay_has_every_byte_of_a_binary_body<DB: TestDatabase>(bench: &
 }
 
 // Cases: R-06
+// Reports: B57
 pub async fn a_replay_keeps_the_spacing_and_order_of_json<DB: TestDatabase>(bench: &Bench<DB>) {
     const BODY: &str = r#"{ "b":1.0, "a":1 }"#;
     let script = Script::ok(|| ([(header::CONTENT_TYPE, "application/json")], BODY));
@@ -103,6 +106,7 @@ pub async fn a_replay_keeps_the_spacing_and_order_of_json<DB: TestDatabase>(benc
 }
 
 // Cases: R-12
+// Reports: B51
 pub async fn only_listed_and_configured_headers_are_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
     const YESTERDAY: &str = "Tue, 01 Jan 2030 00:00:00 GMT";
     let script = Script::ok(|| {
@@ -126,6 +130,7 @@ pub async fn only_listed_and_configured_headers_are_replayed<DB: TestDatabase>(b
 }
 
 // Cases: R-13
+// Reports: U02
 pub async fn a_cookie_is_not_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
     let script = Script::ok(|| [(header::SET_COOKIE, "session=secret")]);
     let server = bench.server().routes(script.routes()).start().await;
@@ -139,6 +144,7 @@ pub async fn a_cookie_is_not_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: R-14
+// Reports: U03
 pub async fn a_coded_body_is_replayed_in_its_coding<DB: TestDatabase>(bench: &Bench<DB>) {
     // "tea\n", compressed.
     const GZIP: [u8; 24] = [
@@ -168,6 +174,7 @@ pub async fn a_replay_shows_the_resource_as_it_was<DB: TestDatabase>(bench: &Ben
 }
 
 // Cases: R-17
+// Reports: B68
 pub async fn a_caller_who_lost_access_gets_no_replay<DB: TestDatabase>(bench: &Bench<DB>) {
     let locked_out = Arc::new(AtomicBool::new(false));
     let guard = Arc::clone(&locked_out);
@@ -216,6 +223,7 @@ pub async fn a_restarted_process_replays<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: R-20
+// Reports: B51
 pub async fn repeated_headers_are_replayed_in_order_and_as_bytes<DB: TestDatabase>(bench: &Bench<DB>) {
     let script = Script::ok(|| {
         AppendHeaders([

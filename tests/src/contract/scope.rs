@@ -18,6 +18,7 @@ use crate::same::{assert_ran, assert_replays};
 type Created = Result<(StatusCode, Json<Order>), AppError>;
 
 // Cases: S-01, S-02
+// Reports: B48
 pub async fn tenants_do_not_meet<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -35,6 +36,7 @@ pub async fn tenants_do_not_meet<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: S-03
+// Reports: B16
 pub async fn endpoints_do_not_meet<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -202,6 +204,7 @@ async fn per_member<DB: TestDatabase>(
 }
 
 // Cases: S-11
+// Reports: B68
 pub async fn users_of_one_tenant_do_not_meet<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.server().routes(Router::new().route("/orders", post(per_member::<DB>))).start().await;
     let of = |user| r1().field("X-User", user);
@@ -251,6 +254,7 @@ pub async fn parts_that_join_to_the_same_text_are_told_apart<DB: TestDatabase>(b
 }
 
 // Cases: S-08
+// Reports: B69
 pub async fn a_part_that_is_empty_or_holds_nul_is_refused<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.server().routes(Router::new().route("/orders", post(per_region::<DB>))).start().await;
 

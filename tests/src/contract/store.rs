@@ -9,6 +9,7 @@ use crate::problem::assert_problem;
 use crate::same::assert_ran;
 
 // Cases: T-21, Z-02
+// Reports: B61
 pub async fn a_request_that_gets_no_connection_is_not_run<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench
         .server()

@@ -40,6 +40,7 @@ pub async fn an_answer_of_400_and_above_is_stored_without_its_writes<DB: TestDat
 }
 
 // Cases: R-08
+// Reports: B30
 pub async fn an_err_that_answers_500_is_not_stored<DB: TestDatabase>(bench: &Bench<DB>) {
     let script = Script::err(|| (StatusCode::INTERNAL_SERVER_ERROR, "lost the warehouse"));
     let server = bench.server().routes(script.routes()).start().await;
@@ -69,6 +70,7 @@ pub async fn record_all_stores_an_err_that_answers_500<DB: TestDatabase>(bench: 
 }
 
 // Cases: R-09
+// Reports: B30
 pub async fn a_500_that_the_handler_decided_on_is_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -83,6 +85,7 @@ pub async fn a_500_that_the_handler_decided_on_is_replayed<DB: TestDatabase>(ben
 }
 
 // Cases: R-10
+// Reports: B31, B62
 pub async fn an_err_below_500_is_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;
 
@@ -97,6 +100,7 @@ pub async fn an_err_below_500_is_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
 }
 
 // Cases: R-10
+// Reports: B31
 pub async fn record_success_stores_no_failure<DB: TestDatabase>(bench: &Bench<DB>) {
     let script = Script::err(|| (StatusCode::UNPROCESSABLE_ENTITY, "out of stock"));
     let server = bench.server().routes(script.routes()).start().await;
@@ -111,6 +115,7 @@ pub async fn record_success_stores_no_failure<DB: TestDatabase>(bench: &Bench<DB
 }
 
 // Cases: R-11
+// Reports: B30
 pub async fn not_now_and_not_you_are_not_stored<DB: TestDatabase>(bench: &Bench<DB>) {
     let refusals = [401, 403, 408, 425, 429, 502, 503, 504];
     let statuses = refusals.map(|code| StatusCode::from_u16(code).expect("a status"));
@@ -173,6 +178,7 @@ pub async fn a_response_over_the_limit_is_rolled_back<DB: TestDatabase>(bench: &
 }
 
 // Cases: R-21
+// Reports: B21
 pub async fn a_redirect_is_replayed<DB: TestDatabase>(bench: &Bench<DB>) {
     let script = Script::ok(|| (StatusCode::SEE_OTHER, [(header::LOCATION, "/receipts/1")]));
     let server = bench.server().routes(script.routes()).start().await;

@@ -55,6 +55,7 @@ async fn violates_a_deferred_constraint<DB: TestDatabase>(
 }
 
 // Cases: T-10
+// Reports: B41
 pub async fn a_commit_that_the_database_refuses_is_no_success<DB: TestDatabase>(bench: &Bench<DB>) {
     create_deferred_reference(bench).await;
     let server = serve!(bench, violates_a_deferred_constraint::<DB>);
@@ -86,6 +87,7 @@ async fn swallows_an_error<DB: TestDatabase>(
 }
 
 // Cases: T-11, Z-04
+// Reports: B27
 pub async fn a_swallowed_database_error_is_no_success_where_it_aborts<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = serve!(bench, swallows_an_error::<DB>);
 
