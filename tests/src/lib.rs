@@ -19,6 +19,7 @@ pub mod patience;
 pub mod problem;
 pub mod process;
 pub mod proxy;
+pub mod random;
 pub mod same;
 pub mod scripted;
 pub mod server;

@@ -11,6 +11,7 @@ use idem_tests::bench::{Bench, run};
 use idem_tests::database::TestDatabase;
 use idem_tests::http::{Answer, Request, r1};
 use idem_tests::problem::assert_problem;
+use idem_tests::random::Random;
 use idem_tests::same::assert_replays;
 use idem_tests::server::Server;
 
@@ -179,11 +180,11 @@ async fn take<DB: TestDatabase>(bench: &Bench<DB>, server: &mut Server<DB>, mode
 /// Takes the steps of one history on an empty database.
 async fn play<DB: TestDatabase>(seed: u64) {
     run(async |bench: &Bench<DB>| {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut model = Model::default();
         let mut server = bench.start().await;
         for number in 0..STEPS {
-            let step = random.step();
+            let step = next_step(&mut random);
             // Shown when the history fails.
             println!("history {seed}, step {number}: {step:?}");
             take(bench, &mut server, &mut model, step).await;
@@ -196,29 +197,16 @@ async fn play<DB: TestDatabase>(seed: u64) {
     .await;
 }
 
-/// A small generator of numbers, the same for the same seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let limit = u64::try_from(limit).expect("a small limit");
-        usize::try_from((mixed ^ (mixed >> 31)) % limit).expect("below a small limit")
-    }
-
-    fn step(&mut self) -> Step {
-        let (key, body) = (self.below(2), self.below(2));
-        let row = Row { route: ROUTES[self.below(ROUTES.len())], key };
-        match self.below(20) {
-            0 => Step::Expire,
-            1 | 2 => Step::Forget { row },
-            3 => Step::Restart,
-            4 | 5 => Step::HangUp { key, body },
-            _ => Step::Send { row, body },
-        }
+/// The next step.
+fn next_step(random: &mut Random) -> Step {
+    let (key, body) = (random.below(2), random.below(2));
+    let row = Row { route: random.one_of(&ROUTES), key };
+    match random.below(20) {
+        0 => Step::Expire,
+        1 | 2 => Step::Forget { row },
+        3 => Step::Restart,
+        4 | 5 => Step::HangUp { key, body },
+        _ => Step::Send { row, body },
     }
 }
 
