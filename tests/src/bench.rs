@@ -44,7 +44,7 @@ pub async fn run_with<DB: TestDatabase>(
     engine: fn(Builder<DB>) -> Builder<DB>,
     test: impl AsyncFnOnce(&Bench<DB>),
 ) {
-    run_at(DB::Place::create().await, engine, test).await;
+    run_at(DB::Place::create().await, engine, TEST_LIMIT, test).await;
 }
 
 /// Like [`run`], on PostgreSQL, in a database of its own: for programs that are only told a URL.
@@ -52,16 +52,25 @@ pub async fn run_with<DB: TestDatabase>(
 /// # Panics
 /// As [`run`].
 pub async fn run_on_own_database(test: impl AsyncFnOnce(&Bench<Postgres>)) {
-    run_at(PgPlace::database().await, |builder| builder, test).await;
+    run_on_own_database_within(TEST_LIMIT, test).await;
+}
+
+/// Like [`run_on_own_database`], for a test that may take longer, or has to be done sooner.
+///
+/// # Panics
+/// As [`run`], with `limit` in place of two minutes.
+pub async fn run_on_own_database_within(limit: Duration, test: impl AsyncFnOnce(&Bench<Postgres>)) {
+    run_at(PgPlace::database().await, |builder| builder, limit, test).await;
 }
 
 async fn run_at<DB: TestDatabase>(
     place: DB::Place,
     engine: fn(Builder<DB>) -> Builder<DB>,
+    limit: Duration,
     test: impl AsyncFnOnce(&Bench<DB>),
 ) {
     let bench = Bench { place, engine, pools: Mutex::default(), proxies: Mutex::default() };
-    within(TEST_LIMIT, test(&bench)).await;
+    within(limit, test(&bench)).await;
 
     let pools = bench.pools.into_inner().unwrap_or_else(PoisonError::into_inner);
     let _proxies = bench.proxies;

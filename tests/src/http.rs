@@ -4,6 +4,7 @@
 //! client would.
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -137,9 +138,17 @@ pub struct Pending {
 /// # Panics
 /// If the connection cannot be made or written to.
 pub async fn open(address: SocketAddr, request: &Request) -> Pending {
-    let mut stream = soon(TcpStream::connect(address)).await.expect("the server accepts connections");
-    soon(stream.write_all(&request.to_bytes())).await.expect("the server reads the request");
-    Pending { stream }
+    soon(try_open(address, request)).await.expect("the server accepts connections and reads the request")
+}
+
+/// The same where the server may be gone.
+///
+/// # Errors
+/// If the connection cannot be made or written to. Part of the request may have been sent.
+pub async fn try_open(address: SocketAddr, request: &Request) -> io::Result<Pending> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.write_all(&request.to_bytes()).await?;
+    Ok(Pending { stream })
 }
 
 impl Pending {
@@ -172,6 +181,21 @@ impl Pending {
             // A reset counts as an end: what came before it is kept.
             let _ = self.stream.read_to_end(&mut bytes).await;
             if bytes.is_empty() { None } else { Some(Answer::parse(&bytes)) }
+        })
+    }
+
+    /// Waits for the answer, or for the connection to end without a whole one, as that to a process does which dies
+    /// while it writes.
+    ///
+    /// # Panics
+    /// If neither comes, or what comes is not HTTP.
+    #[track_caller]
+    pub fn whole(mut self) -> impl Future<Output = Option<Answer>> {
+        soon(async move {
+            let mut bytes = Vec::new();
+            let _ = self.stream.read_to_end(&mut bytes).await;
+            let has_head = bytes.windows(4).any(|window| window == b"\r\n\r\n");
+            has_head.then(|| Answer::parse(&bytes)).filter(Answer::is_whole)
         })
     }
 }
@@ -212,6 +236,11 @@ impl Answer {
         }
         answer.tripwire = Tripwire::of(answer.status, &answer.body);
         answer
+    }
+
+    /// Whether the body is as long as the head says; true where that says nothing.
+    fn is_whole(&self) -> bool {
+        self.field("content-length").is_none_or(|length| length.parse() == Ok(self.body.len()))
     }
 
     /// The values of all lines of this name, in order.

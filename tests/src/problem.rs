@@ -1,5 +1,7 @@
 //! The problem bodies of the protocol, section 5.1, word for word: what a library error must be.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value as JsonValue, json};
 
 use crate::http::Answer;
@@ -22,10 +24,19 @@ const BODIES: [&str; 13] = [
     r#"{"type":"https://idempotency.example/problems/store-misconfigured","title":"The operation could not be started","status":500,"detail":"The request was not run.","code":"idempotency_store_misconfigured","retry":"never"}"#,
 ];
 
+/// The same, read, each with its code.
+static CODES: LazyLock<Vec<(&str, JsonValue)>> = LazyLock::new(|| {
+    let read = |text: &'static str| {
+        let code = text.split(r#""code":""#).nth(1).and_then(|rest| rest.split('"').next());
+        (code.expect("a code in every body"), serde_json::from_str(text).expect("JSON"))
+    };
+    BODIES.iter().map(|text| read(text)).collect()
+});
+
 /// The complete body of the library error with this code.
 fn body(code: &str) -> JsonValue {
-    let bodies = BODIES.iter().map(|text| serde_json::from_str::<JsonValue>(text).expect("JSON"));
-    bodies.into_iter().find(|body| body["code"] == code).unwrap_or_else(|| panic!("no code `{code}`"))
+    let found = CODES.iter().find(|(candidate, _)| *candidate == code);
+    found.unwrap_or_else(|| panic!("no code `{code}`")).1.clone()
 }
 
 /// Asserts that `answer` is the library error with this code: status, every member, every header.
@@ -87,6 +98,20 @@ pub fn assert_mismatch(answer: &Answer, status: u16, retry: &str) {
     expected["status"] = json!(status);
     expected["retry"] = json!(retry);
     assert_is(answer, &expected);
+}
+
+/// The code of the library error that `answer` is, word for word; `None` if it is none.
+#[must_use]
+pub fn code(answer: &Answer) -> Option<&'static str> {
+    let members = serde_json::from_slice::<JsonValue>(&answer.body).ok()?;
+    let expected = CODES.iter().find(|(_, body)| *body == members)?;
+    let retry_after = members.get("retry_after").map(|_| "1");
+    let is_whole = members["status"] == answer.status
+        && answer.field("content-type") == Some("application/problem+json")
+        && answer.field("cache-control") == Some("no-store")
+        && answer.field("retry-after") == retry_after
+        && answer.field("idempotent-replayed").is_none();
+    is_whole.then_some(expected.0)
 }
 
 #[track_caller]

@@ -24,7 +24,14 @@ impl Process {
     /// # Panics
     /// If it does not start.
     pub async fn start(program: &str, url: &str) -> Self {
-        let mut command = Command::new(program);
+        Self::start_as(Command::new(program), url).await
+    }
+
+    /// The same with arguments, environment and error output of the caller's choice.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub async fn start_as(mut command: Command, url: &str) -> Self {
         command.env("DATABASE_URL", url).env("PORT", "0").stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().expect("the reference server is built and starts");
 
