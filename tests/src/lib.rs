@@ -3,7 +3,7 @@
 //! Each test has an empty database of its own ([`mod@bench`]), serves routers on real sockets ([`server`]) and
 //! talks to them byte by byte ([`http`]). A race is made with a gate in a handler, or with a proxy before
 //! PostgreSQL ([`proxy`]); every wait ends ([`patience`]). [`mod@contract`] holds what is promised on every
-//! database; `tests/postgres.rs` and `tests/sqlite.rs` run it.
+//! database; `tests/postgres.rs` and `tests/sqlite.rs` run it. [`mod@history`] plays random histories with faults.
 
 #![expect(clippy::result_large_err, reason = "handlers answer with whole responses, failed or not")]
 
@@ -13,6 +13,7 @@ pub mod clients;
 pub mod contract;
 pub mod database;
 pub mod hand;
+pub mod history;
 pub mod http;
 pub mod http_proxy;
 pub mod patience;
