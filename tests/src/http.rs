@@ -238,6 +238,12 @@ impl Answer {
         answer
     }
 
+    /// One that nobody sent.
+    #[cfg(test)]
+    pub(crate) fn made(status: u16, fields: Vec<(String, Vec<u8>)>, body: &[u8]) -> Self {
+        Self { status, fields, body: body.to_vec(), tripwire: Tripwire::default() }
+    }
+
     /// Whether the body is as long as the head says; true where that says nothing.
     fn is_whole(&self) -> bool {
         self.field("content-length").is_none_or(|length| length.parse() == Ok(self.body.len()))

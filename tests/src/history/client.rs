@@ -12,7 +12,7 @@ use super::plan::{Manner, PROCESSES, Step};
 use super::record::{Attempt, Outcome, Recorder};
 use super::said::Said;
 use crate::database::PgPlace;
-use crate::http::try_open;
+use crate::http::{Answer, try_open};
 use crate::patience::soon;
 
 /// How long a client tries before it gives up: much longer than any fault lasts.
@@ -95,9 +95,9 @@ impl Client {
             pending.whole().await
         };
         let outcome = match patience {
-            None => soon(exchange).await.map_or(Outcome::Silence, Outcome::Answered),
+            None => soon(exchange).await.map_or(Outcome::Silence, answered),
             Some(patience) => match timeout(patience, exchange).await {
-                Ok(answer) => answer.map_or(Outcome::Silence, Outcome::Answered),
+                Ok(answer) => answer.map_or(Outcome::Silence, answered),
                 Err(_elapsed) => Outcome::HungUp,
             },
         };
@@ -120,4 +120,10 @@ impl Client {
         let address = *address.expect("the servers outlive their clients");
         (process, address.expect("it was waited for"))
     }
+}
+
+/// Whether an answer was to be expected is for the checker to say.
+fn answered(answer: Answer) -> Outcome {
+    answer.expected();
+    Outcome::Answered(answer)
 }

@@ -16,7 +16,7 @@ fn ms(milliseconds: u64) -> Duration {
 
 pub(super) fn answer(status: u16, fields: &[(&str, &str)], body: &str) -> Answer {
     let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()));
-    Answer { status, fields: fields.collect(), body: body.as_bytes().to_vec() }
+    Answer::made(status, fields.collect(), body.as_bytes())
 }
 
 /// The first answer to an order.
