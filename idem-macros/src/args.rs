@@ -57,7 +57,7 @@ const OF_POLICIES: [&str; 17] = [
 ];
 
 /// The settings of the builder that are none of an attribute.
-const OF_THE_BUILDER: [&str; 12] = [
+const OF_THE_BUILDER: [&str; 13] = [
     "acquire_timeout",
     "advisory_locks",
     "documentation",
@@ -65,6 +65,7 @@ const OF_THE_BUILDER: [&str; 12] = [
     "enabled",
     "error_shape",
     "mark_first_answers",
+    "prepared_statements",
     "problem_base",
     "replay_marker",
     "table",

@@ -28,6 +28,7 @@ pub struct Builder<DB: Store> {
     table: String,
     advisory_locks: bool,
     xmin_check: bool,
+    prepared_statements: bool,
     http: HttpSettings,
     /// The error shape's own if not given.
     mismatch: Option<StatusCode>,
@@ -80,6 +81,7 @@ impl<DB: Store> Builder<DB> {
             table: Table::DEFAULT_NAME.to_owned(),
             advisory_locks: true,
             xmin_check: true,
+            prepared_statements: true,
             http: HttpSettings {
                 is_enabled: true,
                 acquire_timeout: Duration::from_secs(5),
@@ -292,6 +294,18 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
+    /// Whether the engine's statements are prepared on PostgreSQL by name, for the connection to keep; `true` if not
+    /// given. Off, they go without a name, each in a transaction, which costs messages. No effect on SQLite.
+    ///
+    /// For a pooler in transaction mode that knows no prepared statements: `PgBouncer` before 1.21, or with
+    /// `max_prepared_statements = 0`. The application's own statements have to do likewise, by sqlx's
+    /// [`persistent(false)`](sqlx::query::Query::persistent) and within transactions: `docs/architecture.md` has a
+    /// section on poolers.
+    pub fn prepared_statements(mut self, on: bool) -> Self {
+        self.prepared_statements = on;
+        self
+    }
+
     /// Makes the engine. Does no I/O: see [`Idempotency::migrate`] and [`Idempotency::check`].
     ///
     /// # Errors
@@ -327,7 +341,12 @@ impl<DB: Store> Builder<DB> {
         if wording.documentation.as_deref().is_some_and(|uri| describedby(uri).is_none()) {
             return Err(BuildError::Documentation);
         }
-        let settings = Settings { table, advisory_locks: self.advisory_locks, xmin_check: self.xmin_check };
+        let settings = Settings {
+            table,
+            advisory_locks: self.advisory_locks,
+            xmin_check: self.xmin_check,
+            prepared_statements: self.prepared_statements,
+        };
         if !self.http.is_enabled {
             tracing::warn!(
                 "the idempotency engine is off: handlers run for every request, and no key protects them"

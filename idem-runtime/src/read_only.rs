@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 
 #[cfg(feature = "postgres")]
+use sqlx::Row as _;
+#[cfg(feature = "postgres")]
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 #[cfg(feature = "sqlite")]
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
@@ -113,13 +115,10 @@ impl ReadOnly<PgPool> {
     /// # Cancel safety
     /// Cancel safe: it only reads.
     pub async fn check(&self) -> Result<(), Error> {
-        // Unnamed, for poolers that know no prepared statements.
-        let is_read_only: bool =
-            sqlx::query_scalar("SELECT current_setting('default_transaction_read_only')::bool")
-                .persistent(false)
-                .fetch_one(&self.0)
-                .await?;
-        if is_read_only {
+        // One message, for poolers that know no prepared statements.
+        let sql = "SELECT current_setting('default_transaction_read_only')::bool";
+        let row = sqlx::raw_sql(sql).fetch_one(&self.0).await?;
+        if row.try_get(0)? {
             return Ok(());
         }
         Err(Error::Misconfigured(

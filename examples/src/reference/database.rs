@@ -80,7 +80,13 @@ macro_rules! database {
                 sql: &'static str,
                 values: &[Value<'_>],
             ) -> sqlx::Result<u64> {
-                Ok(bind!(sql, values).execute(connection).await?.rows_affected())
+                // Without values it is one message, also where statements are not kept prepared.
+                let done = if values.is_empty() {
+                    sqlx::raw_sql(sql).execute(connection).await?
+                } else {
+                    bind!(sql, values).execute(connection).await?
+                };
+                Ok(done.rows_affected())
             }
 
             async fn integer(

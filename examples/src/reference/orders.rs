@@ -129,6 +129,7 @@ pub(super) async fn list_orders<DB: Database>(
     tenant: TenantId,
     State(app): State<App<DB>>,
 ) -> Result<Json<Vec<Order>>, AppError> {
-    let mut connection = app.reader.acquire().await?;
-    Ok(Json(DB::orders(&mut connection, &tenant.0).await?))
+    // In a transaction, so that a pooler before the database keeps to one server.
+    let mut tx = app.reader.begin().await?;
+    Ok(Json(DB::orders(&mut tx, &tenant.0).await?))
 }

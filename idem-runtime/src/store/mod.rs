@@ -181,6 +181,7 @@ pub struct Settings {
     pub(crate) table: Table,
     pub(crate) advisory_locks: bool,
     pub(crate) xmin_check: bool,
+    pub(crate) prepared_statements: bool,
 }
 
 /// The isolation level of a handler's transaction.

@@ -23,6 +23,10 @@ use crate::server::Server;
 
 type Created = Result<(StatusCode, Json<Order>), AppError>;
 
+/// An order that is written whether or not a transaction is open: one message, without values, which even a pooler
+/// sends to one server.
+const INSERT: &str = "INSERT INTO orders (tenant, item, qty) VALUES ('t1', 'tea', 1)";
+
 /// A server whose `POST /orders` is this handler.
 macro_rules! serve {
     ($bench:expr, $handler:expr) => {
@@ -103,17 +107,14 @@ pub async fn a_leaked_savepoint_is_no_success<DB: TestDatabase>(bench: &Bench<DB
 /// Answers 201 after a savepoint that was given up while it was being made, and 200 after one that was made
 /// too quickly for that.
 #[idempotent(scope = "tenant,endpoint", ttl = "24h")]
-async fn cancels_a_savepoint<DB: TestDatabase>(
-    tx: &mut Transaction<'_, DB>,
-    tenant: TenantId,
-    Json(order): Json<NewOrder>,
-) -> Result<StatusCode, AppError> {
+async fn cancels_a_savepoint<DB: TestDatabase>(tx: &mut Transaction<'_, DB>, tenant: TenantId) -> StatusCode {
     let is_cancelled = {
         let mut begin = pin!(tx.begin());
         poll_fn(|context| Poll::Ready(begin.as_mut().poll(context).is_pending())).await
     };
-    insert_order::<DB>(&mut *tx, &tenant, &order).await?;
-    Ok(if is_cancelled { StatusCode::CREATED } else { StatusCode::OK })
+    // SQLite refuses it outside a transaction; the handler does not care, as careless ones do not.
+    drop(DB::execute(&mut *tx, INSERT, &[]).await);
+    if is_cancelled { StatusCode::CREATED } else { StatusCode::OK }
 }
 
 // Cases: T-27
@@ -182,11 +183,10 @@ async fn rolls_back_and_writes_on<DB: TestDatabase>(
     tenant: TenantId,
     State(probe): State<Probe>,
     Path(status): Path<u16>,
-    Json(order): Json<NewOrder>,
 ) -> StatusCode {
     probe.ran();
     drop(DB::execute(&mut *tx, "ROLLBACK", &[]).await);
-    drop(insert_order::<DB>(&mut *tx, &tenant, &order).await);
+    drop(DB::execute(&mut *tx, INSERT, &[]).await);
     StatusCode::from_u16(status).expect("the test asks for a status")
 }
 

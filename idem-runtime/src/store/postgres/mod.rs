@@ -41,6 +41,8 @@ pub struct Mark {
 #[derive(Debug)]
 pub struct Statements {
     advisory_locks: bool,
+    /// Whether the connection keeps them by name, which a pooler may not know on the next server.
+    are_named: bool,
     reserve: Arc<str>,
     look_up: Arc<str>,
     take_over: Arc<str>,
@@ -49,8 +51,7 @@ pub struct Statements {
     current_transaction: Arc<str>,
     store_failed: Arc<str>,
     mark_broken: Arc<str>,
-    find: Arc<str>,
-    forget: Arc<str>,
+    table: String,
 }
 
 impl sealed::Sealed for Postgres {}
@@ -76,6 +77,7 @@ impl Store for Postgres {
         let sql = Sql { table: settings.table.qualified(), settings };
         Statements {
             advisory_locks: settings.advisory_locks,
+            are_named: settings.prepared_statements,
             reserve: sql.reserve().into(),
             look_up: sql.look_up().into(),
             take_over: sql.take_over().into(),
@@ -84,8 +86,7 @@ impl Store for Postgres {
             current_transaction: format!("SELECT {}", sql.current_transaction()).into(),
             store_failed: sql.store_failed().into(),
             mark_broken: sql.mark_broken().into(),
-            find: sql.find().into(),
-            forget: sql.forget().into(),
+            table: settings.table.qualified().to_owned(),
         }
     }
 
@@ -121,7 +122,8 @@ impl Store for Postgres {
         request: &KeyRequest,
         begun: Instant,
     ) -> Result<Reserve<Mark>, Error> {
-        let reserved = reserving(&statements.reserve, request)
+        let reserved = statements
+            .reserving(&statements.reserve, request)
             .bind(server_limit_ms(request.run_limit))
             .fetch_optional(&mut *connection)
             .await;
@@ -137,7 +139,8 @@ impl Store for Postgres {
         }
 
         // A statement of its own: under READ COMMITTED its snapshot shows the row that was in the way.
-        let row = query(&statements.look_up)
+        let row = statements
+            .query(&statements.look_up)
             .bind(Uuid::from_bytes(request.address.id))
             .bind(request.address.lock_id)
             .fetch_one(&mut *connection)
@@ -151,7 +154,8 @@ impl Store for Postgres {
             (Some(false) | None, false) => Ok(Reserve::InProgress),
             (None, true) => Ok(Reserve::Vanished),
             (Some(false), true) => {
-                let taken = reserving(&statements.take_over, request).fetch_optional(connection).await;
+                let take_over = statements.reserving(&statements.take_over, request);
+                let taken = take_over.fetch_optional(connection).await;
                 match taken {
                     Ok(row) => Ok(row
                         .as_ref()
@@ -172,9 +176,14 @@ impl Store for Postgres {
         mark: &Mark,
         answer: &StoredResponse,
     ) -> Result<Complete, Error> {
+        // Outside its transaction the statement could be read by one server and run by another.
+        if !statements.are_named && Self::probe(connection, statements, Some(mark)).await? == Probe::Lost {
+            return Ok(Complete::TransactionLost);
+        }
         let statement =
             if mark.is_serializable { &statements.complete_serializable } else { &statements.complete };
-        let completed = query(statement)
+        let completed = statements
+            .query(statement)
             .bind(&mark.ctid)
             .bind(Uuid::from_bytes(request.address.id))
             .bind(status_number(answer))
@@ -200,10 +209,14 @@ impl Store for Postgres {
         mark: Option<&Mark>,
     ) -> Result<Probe, Error> {
         let (statement, own) = match mark {
-            Some(mark) => (query(&statements.current_transaction), mark.transaction.as_str()),
-            None => (sqlx::query(sql::RUN_WITHOUT_KEY), sql::WITHOUT_KEY),
+            Some(mark) => (
+                AssertSqlSafe(Arc::clone(&statements.current_transaction)).into_sql_str(),
+                mark.transaction.as_str(),
+            ),
+            None => (sql::RUN_WITHOUT_KEY.into_sql_str(), sql::WITHOUT_KEY),
         };
-        match statement.fetch_one(connection).await {
+        // One message, which does not ask for the transaction that it may find lost.
+        match sqlx::raw_sql(statement).fetch_one(connection).await {
             Ok(row) => {
                 let current: Option<String> = row.try_get(0)?;
                 let is_own = current.as_deref() == Some(own);
@@ -226,7 +239,8 @@ impl Store for Postgres {
         mark: &Mark,
     ) -> Result<(), Error> {
         connection.execute("ROLLBACK").await?;
-        reserving(&statements.mark_broken, request).bind(mark.created_at_micros).execute(connection).await?;
+        let statement = statements.reserving(&statements.mark_broken, request).bind(mark.created_at_micros);
+        statements.alone(connection, statement).await?;
         Ok(())
     }
 
@@ -237,14 +251,13 @@ impl Store for Postgres {
         mark: &Mark,
         answer: &StoredResponse,
     ) -> Result<bool, Error> {
-        let stored = reserving(&statements.store_failed, request)
+        let statement = statements
+            .reserving(&statements.store_failed, request)
             .bind(mark.created_at_micros)
             .bind(status_number(answer))
             .bind(answer.encode_headers())
-            .bind(&answer.body()[..])
-            .fetch_optional(connection)
-            .await;
-        match stored {
+            .bind(&answer.body()[..]);
+        match statements.alone(connection, statement).await {
             Ok(row) => {
                 Ok(row.is_some_and(|row| row.try_get::<Option<bool>, _>(0).ok().flatten().unwrap_or(false)))
             }
@@ -258,8 +271,9 @@ impl Store for Postgres {
         statements: &Statements,
         address: &Address,
     ) -> Result<Option<Found>, Error> {
-        let row =
-            query(&statements.find).bind(Uuid::from_bytes(address.id)).fetch_optional(connection).await?;
+        let row = sqlx::raw_sql(AssertSqlSafe(sql::find(&statements.table, address)))
+            .fetch_optional(connection)
+            .await?;
         row.map(|row| found(&row, address)).transpose()
     }
 
@@ -268,12 +282,8 @@ impl Store for Postgres {
         statements: &Statements,
         address: &Address,
     ) -> Result<bool, Error> {
-        let forgotten = query(&statements.forget)
-            .bind(Uuid::from_bytes(address.id))
-            .bind(&address.scope)
-            .bind(address.key.as_str())
-            .execute(connection)
-            .await?;
+        let forgotten =
+            sqlx::raw_sql(AssertSqlSafe(sql::forget(&statements.table, address))).execute(connection).await?;
         Ok(forgotten.rows_affected() == 1)
     }
 }
@@ -284,23 +294,44 @@ fn server_limit_ms(run_limit: Duration) -> i64 {
     i64::try_from((run_limit + MARGIN).as_millis()).unwrap_or(i64::MAX)
 }
 
-fn query(sql: &Arc<str>) -> Query<'static, Postgres, PgArguments> {
-    sqlx::query(AssertSqlSafe(Arc::clone(sql)))
-}
+impl Statements {
+    fn query(&self, sql: &Arc<str>) -> Query<'static, Postgres, PgArguments> {
+        sqlx::query(AssertSqlSafe(Arc::clone(sql))).persistent(self.are_named)
+    }
 
-/// A statement with the seven parameters that all reserving statements share.
-fn reserving<'q>(sql: &Arc<str>, request: &'q KeyRequest) -> Query<'q, Postgres, PgArguments> {
-    // At most ten years, so exact in a double.
-    #[allow(clippy::cast_precision_loss)]
-    let ttl_secs = request.ttl_secs as f64;
-    query(sql)
-        .bind(Uuid::from_bytes(request.address.id))
-        .bind(&request.address.scope)
-        .bind(request.address.key.as_str())
-        .bind(&request.fingerprint.as_bytes()[..])
-        .bind(FORMAT_VERSION)
-        .bind(ttl_secs)
-        .bind(request.address.lock_id)
+    /// A statement with the seven parameters that all reserving statements share.
+    fn reserving<'q>(&self, sql: &Arc<str>, request: &'q KeyRequest) -> Query<'q, Postgres, PgArguments> {
+        // At most ten years, so exact in a double.
+        #[allow(clippy::cast_precision_loss)]
+        let ttl_secs = request.ttl_secs as f64;
+        self.query(sql)
+            .bind(Uuid::from_bytes(request.address.id))
+            .bind(&request.address.scope)
+            .bind(request.address.key.as_str())
+            .bind(&request.fingerprint.as_bytes()[..])
+            .bind(FORMAT_VERSION)
+            .bind(ttl_secs)
+            .bind(request.address.lock_id)
+    }
+
+    /// Runs a statement that is a transaction by itself, on a connection that is in none.
+    ///
+    /// sqlx has an unnamed statement read in one round and run in the next. Between the two a pooler in transaction mode
+    /// may change the server, unless a transaction is open.
+    async fn alone(
+        &self,
+        connection: &mut PgConnection,
+        statement: Query<'_, Postgres, PgArguments>,
+    ) -> Result<Option<PgRow>, Error> {
+        if self.are_named {
+            return statement.fetch_optional(connection).await;
+        }
+        // By statements, since sqlx may still count the transaction that is over.
+        connection.execute("BEGIN").await?;
+        let row = statement.fetch_optional(&mut *connection).await;
+        connection.execute(if row.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+        row
+    }
 }
 
 /// Reads what a reserving statement gave back; `None` where the bounded form reports that it wrote nothing.

@@ -31,7 +31,8 @@ async fn create(pool: &PgPool, settings: &Settings) -> Result<(), Error> {
     // One migration at a time: two CREATE TABLE IF NOT EXISTS at once can still collide in the catalogue.
     if settings.advisory_locks {
         let lock_id = lock_id(table.qualified(), &[0; 16]);
-        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock_id).execute(&mut *transaction).await?;
+        let lock = format!("SELECT pg_advisory_xact_lock({lock_id})");
+        sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut *transaction).await?;
     }
     if let Err(error) = sqlx::raw_sql(AssertSqlSafe(script)).execute(&mut *transaction).await {
         // Awaited, so that the next attempt does not find the connection in a transaction that failed.
@@ -51,19 +52,6 @@ fn is_created_meanwhile(error: &Error) -> bool {
 
 /// What the table must be like for the guarantees to hold, each with the words for an operator.
 pub(super) async fn check(connection: &mut PgConnection, table: &str) -> Result<Option<String>, Error> {
-    const CATALOGUE: &str = "
-        SELECT c.relkind = 'r' AND c.relpersistence = 'p' AS permanent,
-               EXISTS (SELECT FROM pg_index i
-                        WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate AND i.indisvalid
-                          AND i.indnkeyatts = 1
-                          AND i.indkey[0] = (SELECT attnum FROM pg_attribute
-                                              WHERE attrelid = c.oid AND attname = 'id')) AS keyed,
-               row_security_active(c.oid) AS secured,
-               has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
-                   AND has_table_privilege(c.oid, 'UPDATE') AS allowed,
-               ARRAY(SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute
-                      WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns
-          FROM pg_class c WHERE c.oid = to_regclass($1)";
     const EXPECTED: [&str; 11] = [
         "id uuid",
         "scope text",
@@ -78,7 +66,23 @@ pub(super) async fn check(connection: &mut PgConnection, table: &str) -> Result<
         "expires_at timestamp with time zone",
     ];
 
-    let Some(row) = sqlx::query(CATALOGUE).bind(table).fetch_optional(connection).await? else {
+    // The name is validated, so it needs no escape; as part of the text it makes this one message, which any pooler
+    // sends to one server.
+    let catalogue = format!(
+        "SELECT c.relkind = 'r' AND c.relpersistence = 'p' AS permanent,
+               EXISTS (SELECT FROM pg_index i
+                        WHERE i.indrelid = c.oid AND i.indisprimary AND i.indimmediate AND i.indisvalid
+                          AND i.indnkeyatts = 1
+                          AND i.indkey[0] = (SELECT attnum FROM pg_attribute
+                                              WHERE attrelid = c.oid AND attname = 'id')) AS keyed,
+               row_security_active(c.oid) AS secured,
+               has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+                   AND has_table_privilege(c.oid, 'UPDATE') AS allowed,
+               ARRAY(SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute
+                      WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns
+          FROM pg_class c WHERE c.oid = to_regclass('{table}')"
+    );
+    let Some(row) = sqlx::raw_sql(AssertSqlSafe(catalogue)).fetch_optional(connection).await? else {
         return Ok(Some(format!(
             "the table {table} does not exist, or this role may not see it: run `migrate()`"
         )));
