@@ -44,7 +44,7 @@ pub async fn run_with<DB: TestDatabase>(
     engine: fn(Builder<DB>) -> Builder<DB>,
     test: impl AsyncFnOnce(&Bench<DB>),
 ) {
-    run_at(DB::Place::create().await, engine, TEST_LIMIT, test).await;
+    run_at(DB::Place::create(), engine, test).await;
 }
 
 /// Like [`run`], on PostgreSQL, in a database of its own: for programs that are only told a URL.
@@ -60,15 +60,28 @@ pub async fn run_on_own_database(test: impl AsyncFnOnce(&Bench<Postgres>)) {
 /// # Panics
 /// As [`run`], with `limit` in place of two minutes.
 pub async fn run_on_own_database_within(limit: Duration, test: impl AsyncFnOnce(&Bench<Postgres>)) {
-    run_at(PgPlace::database().await, |builder| builder, limit, test).await;
+    run_within(PgPlace::database(), |builder| builder, limit, test).await;
 }
 
-async fn run_at<DB: TestDatabase>(
-    place: DB::Place,
+/// Like [`run_with`], at a place of another kind than the usual.
+///
+/// # Panics
+/// As [`run`].
+pub async fn run_at<DB: TestDatabase>(
+    place: impl Future<Output = DB::Place>,
+    engine: fn(Builder<DB>) -> Builder<DB>,
+    test: impl AsyncFnOnce(&Bench<DB>),
+) {
+    run_within(place, engine, TEST_LIMIT, test).await;
+}
+
+async fn run_within<DB: TestDatabase>(
+    place: impl Future<Output = DB::Place>,
     engine: fn(Builder<DB>) -> Builder<DB>,
     limit: Duration,
     test: impl AsyncFnOnce(&Bench<DB>),
 ) {
+    let place = place.await;
     let bench = Bench { place, engine, pools: Mutex::default(), proxies: Mutex::default() };
     within(limit, test(&bench)).await;
 

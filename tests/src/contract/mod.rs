@@ -41,7 +41,8 @@ pub mod transient;
 pub mod unstored;
 pub mod waiting;
 
-/// Makes a test of every function of the contract, for one database and one setting of its engines.
+/// Makes a test of every function of the contract, for one database, one setting of its engines, and one kind of place,
+/// given as the future that makes one.
 ///
 /// A function that is missing from this list fails the test `every_promise_is_on_the_list`.
 #[macro_export]
@@ -50,7 +51,10 @@ macro_rules! contract {
         $crate::contract!($database, |builder| builder);
     };
     ($database:ty, $engine:expr) => {
-        $crate::contract! { $database, $engine =>
+        $crate::contract!($database, $engine, $crate::database::create::<$database>());
+    };
+    ($database:ty, $engine:expr, $place:expr) => {
+        $crate::contract! { $database, $engine, $place =>
             after_commit {
                 queued_work_is_done_once_after_commit
                 queued_work_is_not_done_when_the_run_fails
@@ -404,12 +408,12 @@ macro_rules! contract {
             }
         }
     };
-    ($database:ty, $engine:expr => $($group:ident { $($promise:ident)* })*) => {
+    ($database:ty, $engine:expr, $place:expr => $($group:ident { $($promise:ident)* })*) => {
         $(mod $group {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $promise() {
                 let promise = $crate::contract::$group::$promise::<$database>;
-                $crate::bench::run_with::<$database>($engine, promise).await;
+                $crate::bench::run_at::<$database>($place, $engine, promise).await;
             })*
         })*
     };

@@ -1,5 +1,6 @@
 //! What a test needs of a database beside what the application needs of it.
 
+pub mod pgbouncer;
 mod postgres;
 mod sqlite;
 
@@ -79,6 +80,11 @@ pub trait Place: Clone + Send + Sync + Sized + 'static {
 
     /// Asserts that nothing was left outside this place, and removes it.
     fn remove(self) -> impl Future<Output = ()> + Send;
+}
+
+/// An empty place of the usual kind.
+pub async fn create<DB: TestDatabase>() -> DB::Place {
+    DB::Place::create().await
 }
 
 /// The pools and the engine of one process of the application.

@@ -32,6 +32,8 @@ pub struct PgPlace {
     /// The database's name, where it is this test's own.
     own_database: Option<String>,
     options: PgConnectOptions,
+    /// Those of the application's pools for look-ups.
+    lookup_options: PgConnectOptions,
     /// The test's own connections.
     observer: PgPool,
 }
@@ -73,7 +75,19 @@ impl PgPlace {
         let options = options.options([("search_path", &schema)]);
         let observer = options.clone().application_name(OBSERVER);
         let observer = PgPoolOptions::new().max_connections(2).connect_lazy_with(observer);
-        Self { options: options.application_name(&schema), schema, own_database, observer }
+        let options = options.application_name(&schema);
+        Self { lookup_options: options.clone(), options, schema, own_database, observer }
+    }
+
+    /// The same place, in a database of its own, whose application connects with `options`, look-ups excepted.
+    ///
+    /// # Panics
+    /// If the place is a schema: `options` need not say which.
+    #[must_use]
+    pub(super) fn connected_with(self, options: PgConnectOptions) -> Self {
+        let database = self.own_database.as_deref().expect("a database of its own");
+        let options = options.database(database).application_name(&self.schema);
+        Self { options, ..self }
     }
 
     /// The schema that the tables are in.
@@ -203,7 +217,8 @@ impl Place for PgPlace {
 
     async fn lookups(&self) -> ReadOnly<PgPool> {
         let pool = PgPoolOptions::new().max_connections(2);
-        ReadOnly::<PgPool>::connect(pool, self.options()).await.expect("the server accepts connections")
+        let lookups = ReadOnly::<PgPool>::connect(pool, self.lookup_options.clone()).await;
+        lookups.expect("the server accepts connections")
     }
 
     fn pool(&self) -> &PgPool {
@@ -277,7 +292,11 @@ impl Place for PgPlace {
 
     async fn remove(self) {
         eventually(async || self.sessions_in_transaction().await == 0).await;
-        if let Some(name) = self.own_database {
+        if let Some(name) = &self.own_database {
+            let locks = "SELECT count(*) FROM pg_locks
+                         WHERE locktype = 'advisory'
+                           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+            assert_eq!(self.integer(locks).await, 0, "no advisory lock outlives its transaction");
             self.observer.close().await;
             on_the_server(format!("DROP DATABASE {name} WITH (FORCE)")).await;
             return;
