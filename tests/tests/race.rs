@@ -175,6 +175,35 @@ async fn a_transaction_that_cannot_be_serialized_is_transient() {
     .await;
 }
 
+// Cases: Z-12
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_cannot_be_serialized_leaves_nothing_and_its_retry_runs() {
+    run(async |bench: &Bench<Postgres>| {
+        let routes = Router::<App<Postgres>>::new().route("/orders", post(orders_the_next));
+        let level = |builder: Builder<Postgres>| builder.isolation(Isolation::Serializable);
+        let proxy = bench.proxy().await;
+        let server = bench.server().through(&proxy).engine(level).routes(routes).start().await;
+        server.gate().open();
+
+        let mut commit = proxy.hold(At::Request, |round| round.runs("COMMIT"));
+        let losing = server.open(&r1()).await;
+        commit.reached().await;
+        // Each has read what the other writes, and this one commits first.
+        let other = "BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT count(*) FROM orders; \
+                     INSERT INTO orders (tenant, item, qty) VALUES ('t1', 'tea', 0); COMMIT";
+        soon(sqlx::raw_sql(other).execute(bench.place.pool())).await.expect("the first is right");
+        commit.release();
+        let lost = losing.answer().await;
+
+        assert_problem(&lost, "idempotency_transient");
+        bench.assert_holds(0, 1).await;
+        assert_ran(&server.send(&r1()).await, 201);
+        bench.assert_holds(1, 2).await;
+        assert_eq!(bench.place.integer("SELECT sum(qty)::bigint FROM orders").await, 1, "0, then 1");
+    })
+    .await;
+}
+
 /// Adds one to two counters, with the gate in between.
 #[idempotent(scope = "tenant,endpoint", ttl = "24h")]
 async fn counts_two(

@@ -101,6 +101,20 @@ pub async fn a_burst_runs_once<DB: TestDatabase>(bench: &Bench<DB>) {
     bench.assert_holds(5, 5).await;
 }
 
+// Cases: C-11
+pub async fn a_double_click_is_one_order<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = bench.start().await;
+
+    for click in 0..20 {
+        let request = r1().key(format!("\"k-{click}\""));
+        let (first, second) = (server.open(&request).await, server.open(&request).await);
+        assert_one_run(&[first.answer().await, second.answer().await]);
+    }
+
+    assert_eq!(server.runs(), 20);
+    bench.assert_holds(20, 20).await;
+}
+
 // Cases: C-13
 pub async fn a_crowd_on_a_completed_key_gets_replays_only<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = bench.start().await;

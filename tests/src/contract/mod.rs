@@ -110,6 +110,7 @@ macro_rules! contract {
                 a_duplicate_in_another_process_never_runs
                 duplicates_of_a_running_request_need_no_connection
                 a_burst_runs_once
+                a_double_click_is_one_order
                 a_crowd_on_a_completed_key_gets_replays_only
                 other_keys_are_held_up_only_where_writes_are
                 the_same_key_of_another_tenant_is_another_key_while_running
