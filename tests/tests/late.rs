@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -11,10 +12,11 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use idem_examples::reference::{App, NewOrder, Probe, TenantId, insert_order};
+use idem_examples::reference::{App, Gate, NewOrder, Probe, TenantId, insert_order};
 use idem_runtime::idempotent;
 use idem_tests::bench::{Bench, run};
 use idem_tests::database::Place as _;
+use idem_tests::hand::Hand;
 use idem_tests::http::{Answer, Request, r1};
 use idem_tests::patience::{eventually, soon, within};
 use idem_tests::problem::assert_problem;
@@ -245,6 +247,45 @@ async fn a_row_that_somebody_else_holds_is_not_waited_for_longer_than_for_a_conn
 
         assert_replays(&first, &retry(&server, &r1()).await);
         assert_eq!(server.runs(), 1);
+    })
+    .await;
+}
+
+// Cases: C-04
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_ends_in_time_although_the_server_does_not_reply() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    run(async |bench: &Bench<Postgres>| {
+        let gate = Gate::default();
+        let waits = || {
+            Hand::<Postgres>::new(|_, _| Ok(StatusCode::CREATED.into_response()))
+                .described(|operation, _| operation.wait(LIMIT))
+        };
+        let first_server = bench.server().routes(waits().at_gate(&gate).routes()).start().await;
+        let (hand, proxy) = (waits(), bench.proxy().await);
+        let server = bench.server().through(&proxy).routes(hand.routes()).start().await;
+
+        let first = first_server.open(&r1()).await;
+        soon(gate.arrivals(1)).await;
+        // The first attempt finds the key taken; the second is one of the wait.
+        let attempts = AtomicUsize::new(0);
+        let mut second = proxy.hold(At::Reply, move |round| {
+            round.runs("INSERT INTO") && attempts.fetch_add(1, Ordering::SeqCst) == 1
+        });
+        let begun = Instant::now();
+        let duplicate = server.open(&r1()).await;
+        second.reached().await;
+        let duplicate = duplicate.answer().await;
+
+        assert_problem(&duplicate, "idempotency_in_progress");
+        let waited = begun.elapsed();
+        assert!(waited >= LIMIT, "{waited:?}");
+        assert!(waited < Duration::from_secs(4), "not as long as for a connection: {waited:?}");
+        gate.open();
+        assert_ran(&first.answer().await, 201);
+        assert_eq!(hand.runs(), 0);
+        bench.assert_holds(1, 1).await;
+        second.release();
     })
     .await;
 }

@@ -158,3 +158,29 @@ pub async fn the_options_of_an_operation_are_its_own<DB: TestDatabase>(bench: &B
     assert_replays(&first, &server.send(&r1()).await);
     assert_eq!(bench.key_row().await.ttl_secs(), 91, "rounded up");
 }
+
+// Cases: X-08
+pub async fn a_ttl_out_of_range_counts_as_the_nearest_within<DB: TestDatabase>(bench: &Bench<DB>) {
+    const TEN_YEARS: i64 = 10 * 365 * 86_400;
+
+    for (ttl, secs) in [(Duration::MAX, TEN_YEARS), (Duration::ZERO, 1)] {
+        let hand = Hand::new(created).described(move |operation, _| operation.ttl(ttl));
+        let server = bench.server().routes(hand.routes()).start().await;
+
+        assert_ran(&server.send(&r1().fresh_key()).await, 201);
+
+        let newest = bench.key_rows().await.into_iter().last().expect("a key row");
+        assert_eq!(newest.ttl_secs(), secs, "{ttl:?}");
+    }
+}
+
+// Cases: S-08
+pub async fn a_global_key_with_other_parts_is_refused<DB: TestDatabase>(bench: &Bench<DB>) {
+    let hand = Hand::new(created).described(|operation, _| operation.global());
+    let server = bench.server().routes(hand.routes()).start().await;
+
+    assert_problem(&server.send(&r1()).await, "idempotency_scope_unresolved");
+
+    assert_eq!(hand.runs(), 0);
+    bench.assert_holds(0, 0).await;
+}

@@ -81,6 +81,8 @@ macro_rules! contract {
                 a_field_of_the_body_may_be_the_key
                 a_name_of_its_own_survives_another_route
                 the_options_of_an_operation_are_its_own
+                a_ttl_out_of_range_counts_as_the_nearest_within
+                a_global_key_with_other_parts_is_refused
             }
             canonical {
                 the_order_of_members_does_not_matter
