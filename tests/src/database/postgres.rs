@@ -260,9 +260,10 @@ impl Place for PgPlace {
 
     async fn expire_as_reservations_begin(&self) {
         let (schema, table) = (&self.schema, self.key_table());
+        // Only the rows of earlier transactions: a serializable run completes its own by an INSERT.
         self.execute(&format!(
             "CREATE FUNCTION {schema}.expire() RETURNS trigger LANGUAGE plpgsql AS
-             $$ BEGIN UPDATE {table} SET expires_at = now(); RETURN NULL; END $$"
+             $$ BEGIN UPDATE {table} SET expires_at = now() WHERE created_at < now(); RETURN NULL; END $$"
         ))
         .await;
         self.execute(&format!(
