@@ -12,6 +12,7 @@ pub mod both;
 pub mod clients;
 pub mod contract;
 pub mod database;
+pub mod faults;
 pub mod hand;
 pub mod history;
 pub mod http;

@@ -1,16 +1,16 @@
-//! The process dies, by `kill -9`, at each step.
+//! The process dies, by `kill -9`, before and after every statement of a request.
 //!
-//! A proxy before PostgreSQL holds the process at the step; the next process answers the retry.
+//! A proxy before PostgreSQL holds the process there; the next process answers the retry.
 
 use std::time::Duration;
 
 use idem_tests::bench::{Bench, run_on_own_database};
-use idem_tests::database::KeyRow;
+use idem_tests::faults::{Case, Counted, Kind, Recording};
 use idem_tests::http::{Answer, Request, open, r1};
 use idem_tests::patience::{eventually, within};
 use idem_tests::problem::assert_problem;
 use idem_tests::process::Process;
-use idem_tests::proxy::{At, Round};
+use idem_tests::proxy::{At, PgProxy};
 use idem_tests::same::assert_ran;
 use sqlx::Postgres;
 use tokio::net::TcpStream;
@@ -18,11 +18,8 @@ use tokio::net::TcpStream;
 /// The reference server's program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_reference");
 
-/// How often a process is killed at each step.
-const ROUNDS: usize = 25;
-
 /// How long a retry may take.
-const RETRY_LIMIT: Duration = Duration::from_secs(1);
+const RETRY_LIMIT: Duration = Duration::from_secs(5);
 
 /// Sends a request until it is not in progress: the server may still be rolling the dead process's
 /// transaction back.
@@ -39,66 +36,92 @@ async fn retry(process: &Process, request: &Request) -> Answer {
     .await
 }
 
-/// Kills a process each time its request is at `step`, and retries with the next process. `is_done` says
-/// whether the work is committed at that step.
-async fn kill_at(at: At, step: fn(&Round) -> bool, is_done: bool) {
+/// Kills a process before and after each statement of a request of this kind, and retries with the next process.
+///
+/// Each time with a new process, so that the request is its first.
+async fn kill_at_every_statement(kind: Kind) {
     run_on_own_database(async |bench: &Bench<Postgres>| {
         let proxy = bench.proxy().await;
         let url = bench.place.url(Some(proxy.address()));
         let mut process = Process::start(PROGRAM, &url).await;
+        let recording = record(bench, &proxy, kind, &process, &url).await;
 
-        for round in 1..=ROUNDS {
-            let request = r1().key(format!("\"k-{round}\""));
-            let mut hold = proxy.hold(at, step);
-            let first = open(process.address, &request).await;
+        for moment in recording.moments() {
+            // Shown if the test fails; the last line tells where.
+            eprintln!("{}", recording.describe(moment));
+            let case = Case::prepare(kind, bench, process.address).await;
+            let victim = Process::start(PROGRAM, &url).await;
+
+            let mut hold = recording.hold(&proxy, moment);
+            let first = open(victim.address, &case.request).await;
             hold.reached().await;
-            process.kill().await;
+            recording.assert_at(&proxy, moment);
+            victim.kill().await;
             hold.cut();
             assert_eq!(first.outcome().await, None, "a dead process answers nothing");
 
+            let is_done = recording.expected(moment).is_done;
+            case.assert_done(bench, is_done).await;
             process = Process::start(PROGRAM, &url).await;
-            let answer = retry(&process, &request).await;
-            assert_eq!(answer.status, 201, "{answer:?}");
-            assert_eq!(answer.is_replay(), is_done);
+            let answer = retry(&process, &case.request).await;
+            case.assert_right(bench, &answer, is_done).await;
             assert_eq!(process.runs().await, i64::from(!is_done));
-
-            // As many business rows as completed key rows, one a key, and the answer names its own.
-            let orders = i64::try_from(round).expect("a small number");
-            bench.assert_holds(round, orders).await;
-            bench.assert_newest_order(answer.id(), orders).await;
         }
-        let rows: Vec<KeyRow> = bench.key_rows().await;
-        assert!(rows.iter().all(KeyRow::is_completed));
     })
     .await;
 }
 
-// Cases: T-04
-// Reports: B02
-#[tokio::test]
-async fn killed_after_reserve_the_retry_runs() {
-    kill_at(At::Reply, |round| round.runs("INSERT INTO") && round.runs("idempotency_keys"), false).await;
+/// Records the statements of a request that is the first of its process.
+async fn record(
+    bench: &Bench<Postgres>,
+    proxy: &PgProxy,
+    kind: Kind,
+    other: &Process,
+    url: &str,
+) -> Recording {
+    let case = Case::prepare(kind, bench, other.address).await;
+    let process = Process::start(PROGRAM, url).await;
+    proxy.forget();
+    let answer = process.send(&case.request).await;
+    case.assert_right(bench, &answer, false).await;
+    Recording::of(kind, Counted::Statements, proxy)
 }
 
-// Cases: T-04
+// Cases: T-04, T-05
 // Reports: B02
 #[tokio::test]
-async fn killed_after_the_business_write_the_retry_runs() {
-    kill_at(At::Reply, |round| round.runs("INSERT INTO orders"), false).await;
+async fn killed_at_any_statement_a_success_is_there_once_and_its_retry_gets_it() {
+    kill_at_every_statement(Kind::Success).await;
 }
 
-// Cases: T-04
+// Cases: T-04, T-05
 // Reports: B02
 #[tokio::test]
-async fn killed_before_commit_the_retry_runs() {
-    kill_at(At::Request, |round| round.runs("COMMIT"), false).await;
+async fn killed_at_any_statement_a_failed_answer_is_stored_or_run_again() {
+    kill_at_every_statement(Kind::Failure).await;
+    kill_at_every_statement(Kind::Decided500).await;
+}
+
+// Cases: T-04, T-05
+// Reports: B02
+#[tokio::test]
+async fn killed_at_any_statement_a_failure_that_keeps_its_writes_has_them_once() {
+    kill_at_every_statement(Kind::KeptWrites).await;
 }
 
 // Cases: T-05
 // Reports: B02
 #[tokio::test]
-async fn killed_after_commit_and_before_the_answer_the_retry_replays() {
-    kill_at(At::Reply, |round| round.runs("COMMIT"), true).await;
+async fn killed_at_any_statement_a_replay_or_a_mismatch_changes_nothing() {
+    kill_at_every_statement(Kind::Replay).await;
+    kill_at_every_statement(Kind::Mismatch).await;
+}
+
+// Cases: T-04, T-05, X-03
+// Reports: B02
+#[tokio::test]
+async fn killed_at_any_statement_an_expired_row_is_taken_over_once() {
+    kill_at_every_statement(Kind::TakeOver).await;
 }
 
 // Cases: T-04

@@ -142,6 +142,21 @@ impl PgPlace {
         .await
     }
 
+    /// Ends every session of the application, and returns how many.
+    pub async fn terminate_sessions(&self) -> i64 {
+        let sessions = self.sessions();
+        self.integer(&format!(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {sessions}"
+        ))
+        .await
+    }
+
+    /// How many sessions the application has.
+    pub async fn count_sessions(&self) -> i64 {
+        let sessions = self.sessions();
+        self.integer(&format!("SELECT count(*) FROM pg_stat_activity WHERE {sessions}")).await
+    }
+
     /// The server's address.
     ///
     /// # Panics

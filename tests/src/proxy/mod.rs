@@ -152,12 +152,18 @@ impl Hold {
     pub fn cut(self) {
         let _ = self.decide.send(Decision::Cut);
     }
+
+    /// Passes half of the bytes on, then closes the connection on both sides.
+    pub fn cut_midway(self) {
+        let _ = self.decide.send(Decision::CutMidway);
+    }
 }
 
 #[derive(Debug)]
 enum Decision {
     Release,
     Cut,
+    CutMidway,
 }
 
 struct Trap {
@@ -181,8 +187,8 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// Stops at a trap, if one is set for this round, and says whether to go on.
-    async fn pass(&self, at: At, round: &Round) -> bool {
+    /// Stops at a trap, if one is set for this round, and says what becomes of the bytes.
+    async fn pass(&self, at: At, round: &Round) -> Decision {
         let trap = {
             let mut traps = self.traps.lock().unwrap_or_else(PoisonError::into_inner);
             traps
@@ -190,10 +196,10 @@ impl Shared {
                 .position(|trap| trap.at == at && (trap.matches)(round))
                 .map(|index| traps.remove(index))
         };
-        let Some(trap) = trap else { return true };
+        let Some(trap) = trap else { return Decision::Release };
         let _ = trap.reached.send(());
         // A test that lets go of its hold without a word has no more interest in it.
-        !matches!(trap.decision.await, Ok(Decision::Cut))
+        trap.decision.await.unwrap_or(Decision::Release)
     }
 }
 
@@ -220,15 +226,23 @@ async fn relay(
     while let Some((kind, sql, bytes)) = session.next_round().await? {
         let round = Round { connection, kind, sql };
         shared.rounds.lock().unwrap_or_else(PoisonError::into_inner).push(round.clone());
-        if !shared.pass(At::Request, &round).await {
-            return Ok(());
+        match shared.pass(At::Request, &round).await {
+            Decision::Release => {}
+            Decision::Cut => return Ok(()),
+            Decision::CutMidway => return session.send(half(&bytes)).await,
         }
         let reply = session.ask(&bytes).await?;
         shared.errors.lock().unwrap_or_else(PoisonError::into_inner).extend(wire::errors(&reply));
-        if !shared.pass(At::Reply, &round).await {
-            return Ok(());
+        match shared.pass(At::Reply, &round).await {
+            Decision::Release => session.reply(&reply).await?,
+            Decision::Cut => return Ok(()),
+            Decision::CutMidway => return session.reply(half(&reply)).await,
         }
-        session.reply(&reply).await?;
     }
     Ok(())
+}
+
+/// The first half of a message.
+fn half(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len() / 2]
 }

@@ -90,9 +90,14 @@ impl Session {
         }
     }
 
+    /// Sends bytes to the server.
+    pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.server.write_all(bytes).await
+    }
+
     /// Sends a round to the server and reads its reply.
     pub(super) async fn ask(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
-        self.server.write_all(bytes).await?;
+        self.send(bytes).await?;
         let mut reply = Vec::new();
         loop {
             match Message::read(&mut self.server).await {
