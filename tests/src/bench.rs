@@ -1,5 +1,6 @@
 //! One test's place to work: an empty database, and the servers started on it.
 
+use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -61,6 +62,14 @@ pub async fn run_on_own_database(test: impl AsyncFnOnce(&Bench<Postgres>)) {
 /// As [`run`], with `limit` in place of two minutes.
 pub async fn run_on_own_database_within(limit: Duration, test: impl AsyncFnOnce(&Bench<Postgres>)) {
     run_within(PgPlace::database(), |builder| builder, limit, test).await;
+}
+
+/// Like [`run`], at a place that is made already.
+///
+/// # Panics
+/// As [`run`].
+pub async fn run_on<DB: TestDatabase>(place: DB::Place, test: impl AsyncFnOnce(&Bench<DB>)) {
+    run_at(ready(place), |builder| builder, test).await;
 }
 
 /// Like [`run_with`], at a place of another kind than the usual.

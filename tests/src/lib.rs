@@ -17,6 +17,7 @@ pub mod hand;
 pub mod history;
 pub mod http;
 pub mod http_proxy;
+pub mod own_server;
 pub mod patience;
 pub mod problem;
 pub mod process;

@@ -8,6 +8,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, PgPool, Postgres, Row as _};
 
 use super::{Connected, KeyRow, Place, TestDatabase};
+use crate::own_server::OwnServer;
 use crate::patience::{eventually, soon};
 
 /// The name of the test's own sessions.
@@ -69,6 +70,17 @@ impl PgPlace {
         let name = unique("idem");
         on_the_server(format!("CREATE DATABASE {name}")).await;
         Self::at("public".to_owned(), Some(name.clone()), server().database(&name))
+    }
+
+    /// The place in a schema of a server that is the test's own.
+    ///
+    /// # Panics
+    /// The future panics if the server is not there.
+    pub async fn on(server: &OwnServer) -> Self {
+        let options = server.url().parse().expect("the URL can be read");
+        let place = Self::at(unique("t"), None, options);
+        place.execute(&format!("CREATE SCHEMA {}", place.schema)).await;
+        place
     }
 
     fn at(schema: String, own_database: Option<String>, options: PgConnectOptions) -> Self {
