@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use idem_examples::reference::{App, Probe, create_tables, routes};
 use idem_runtime::Builder;
-use sqlx::{Pool, Postgres};
+use sqlx::{Pool, Postgres, Sqlite};
 
 use crate::database::{Connected, KeyRow, PgPlace, Place, TestDatabase};
 use crate::patience::within;
@@ -289,6 +289,14 @@ impl Launch<'_, Postgres> {
     /// Sets a parameter in every session of the server's pool.
     pub fn session(mut self, parameter: &str, value: &str) -> Self {
         self.place = self.place.with_parameter(parameter, value);
+        self
+    }
+}
+
+impl Launch<'_, Sqlite> {
+    /// Opens the file read-only.
+    pub fn read_only(mut self) -> Self {
+        self.place = self.place.read_only();
         self
     }
 }

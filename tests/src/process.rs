@@ -24,14 +24,15 @@ impl Process {
     /// # Panics
     /// If it does not start.
     pub async fn start(program: &str, url: &str) -> Self {
-        Self::start_as(Command::new(program), url).await
+        Self::spawn(Command::new(program), url).await
     }
 
-    /// The same with arguments, environment and error output of the caller's choice.
+    /// Starts the reference server by a command that becomes it, on the database at `url`, and waits until it
+    /// listens.
     ///
     /// # Panics
     /// If it does not start.
-    pub async fn start_as(mut command: Command, url: &str) -> Self {
+    pub async fn spawn(mut command: Command, url: &str) -> Self {
         command.env("DATABASE_URL", url).env("PORT", "0").stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().expect("the reference server is built and starts");
 
@@ -76,6 +77,15 @@ impl Process {
         answer.json()["runs"].as_i64().expect("a number of runs")
     }
 
+    /// Its process id.
+    ///
+    /// # Panics
+    /// If it has ended.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id().expect("the process still runs")
+    }
+
     /// Asks it to end (SIGTERM), as a deployment does.
     ///
     /// # Panics
@@ -101,7 +111,7 @@ impl Process {
     }
 
     async fn signal(&self, signal: &str) {
-        let pid = self.child.id().expect("the process still runs").to_string();
+        let pid = self.id().to_string();
         let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(soon(sent).await.expect("`kill` is a command").success());
     }

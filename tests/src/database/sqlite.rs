@@ -28,6 +28,8 @@ pub struct SqlitePlace {
     directory: PathBuf,
     /// The test's own connections.
     observer: SqlitePool,
+    /// How the application opens the file, as a URL says it.
+    mode: &'static str,
 }
 
 impl SqlitePlace {
@@ -37,9 +39,16 @@ impl SqlitePlace {
         format!("sqlite://{}", self.file().display())
     }
 
+    /// The same place, for an application that opens the file read-only.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.mode = "ro";
+        self
+    }
+
     /// The pools of one process.
     async fn pools(&self) -> SqlitePools {
-        SqlitePools::connect(&format!("{}?mode=rwc", self.url())).await.expect("a new file opens")
+        SqlitePools::connect(&format!("{}?mode={}", self.url(), self.mode)).await.expect("the file opens")
     }
 
     fn file(&self) -> PathBuf {
@@ -78,7 +87,7 @@ impl Place for SqlitePlace {
             .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
             .busy_timeout(Duration::from_secs(20));
         let observer = SqlitePoolOptions::new().max_connections(2).connect_lazy_with(options);
-        Self { directory, observer }
+        Self { directory, observer, mode: "rwc" }
     }
 
     /// As one more process would: with a writer and readers of its own. `connections` is PostgreSQL's.

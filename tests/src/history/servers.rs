@@ -79,7 +79,7 @@ impl Server {
         let mut command = Command::new(self.program.path);
         // It would be full of the panics that the history asks for.
         command.envs(self.program.environment.iter().copied()).stderr(Stdio::null());
-        let process = Process::start_as(command, &self.url).await;
+        let process = Process::spawn(command, &self.url).await;
         self.address.send_replace(Some(process.address));
         self.process = Some(process);
     }
