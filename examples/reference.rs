@@ -1,13 +1,15 @@
 //! The reference application as a server, to point any client or test suite at.
 //!
 //! `DATABASE_URL` is `postgres://…` or `sqlite://path`, `PORT` the port on 127.0.0.1 (3000 if not set, 0 for
-//! a free one). Ctrl-C or SIGTERM ends it once the running requests have finished.
+//! a free one). Ctrl-C or SIGTERM ends it once the running requests have finished, or after `DRAIN_SECS` seconds (30 if
+//! not set).
 //!
 //! ```text
 //! DATABASE_URL=sqlite://reference.db cargo run --example reference
 //! ```
 
 use std::env;
+use std::time::Duration;
 
 use idem_examples::reference::{Served, serve};
 use tokio::net::TcpListener;
@@ -17,6 +19,8 @@ use tokio::signal::unix::{SignalKind, signal};
 async fn main() -> Served {
     let url = env::var("DATABASE_URL").map_err(|_| "set DATABASE_URL to postgres://… or sqlite://path")?;
     let port = env::var("PORT").map_or(Ok(3000), |port| port.parse())?;
+    let drain_limit = env::var("DRAIN_SECS").map_or(Ok(30), |seconds| seconds.parse())?;
+    let drain_limit = Duration::from_secs(drain_limit);
 
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let mut terminated = signal(SignalKind::terminate())?;
@@ -26,5 +30,6 @@ async fn main() -> Served {
             _ = terminated.recv() => {}
         }
     };
-    serve(&url, listener, |address| println!("listening on http://{address}"), stop).await
+    let started = |address| println!("listening on http://{address}");
+    serve(&url, listener, started, stop, drain_limit).await
 }

@@ -1,25 +1,23 @@
 use std::error::Error;
-use std::future::Future;
+use std::future::{Future, IntoFuture as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use idem_runtime::{Idempotency, SqlitePools};
 use sqlx::postgres::PgPoolOptions;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use super::app::{App, routes};
 use super::database::{Database, create_tables};
 use super::probe::Probe;
 use super::stripe::{stripe_engine, stripe_routes};
 
-/// How long a shutdown waits for the handlers that still run.
-const DRAIN_LIMIT: Duration = Duration::from_secs(30);
-
 /// What [`serve`] ends with.
 pub type Served = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Serves the reference application on the database at `url` until `stop` resolves, then lets the running
-/// requests finish.
+/// requests finish for as long as `drain_limit`, and drops the rest.
 ///
 /// `url` is `postgres://…` or `sqlite://path`; the tables are created where they are missing. `started` is
 /// told the address that `listener` listens on.
@@ -35,20 +33,21 @@ pub async fn serve(
     listener: TcpListener,
     started: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()> + Send + 'static,
+    drain_limit: Duration,
 ) -> Served {
     if url.starts_with("postgres:") || url.starts_with("postgresql:") {
         let pool = PgPoolOptions::new().connect(url).await?;
         let idempotency = Idempotency::builder(pool.clone()).build()?;
         let stripe = stripe_engine(Idempotency::builder(pool.clone())).build()?;
         let app = App { idempotency, writer: pool.clone(), reader: pool, probe: Probe::default() };
-        run(app, stripe, listener, started, stop).await
+        run(app, stripe, listener, started, stop, drain_limit).await
     } else {
         let pools = SqlitePools::connect(&with_creation(url)).await?;
         let (writer, reader) = (pools.writer().clone(), pools.reader().clone());
         let stripe = stripe_engine(Idempotency::builder(pools.clone())).build()?;
         let idempotency = Idempotency::builder(pools).build()?;
         let app = App { idempotency, writer, reader, probe: Probe::default() };
-        run(app, stripe, listener, started, stop).await
+        run(app, stripe, listener, started, stop, drain_limit).await
     }
 }
 
@@ -63,6 +62,7 @@ async fn run<DB: Database>(
     listener: TcpListener,
     started: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()> + Send + 'static,
+    drain_limit: Duration,
 ) -> Served {
     app.idempotency.migrate().await?;
     create_tables(&app.writer).await?;
@@ -70,9 +70,20 @@ async fn run<DB: Database>(
     started(listener.local_addr()?);
     let idempotency = app.idempotency.clone();
     let router = routes().merge(stripe_routes(stripe.clone())).with_state(app);
-    axum::serve(listener, router).with_graceful_shutdown(stop).await?;
+    let (stopping, stopped) = oneshot::channel();
+    let stop = async move {
+        stop.await;
+        // Nobody listens if the server has failed meanwhile.
+        let _ = stopping.send(());
+    };
+    let server = axum::serve(listener, router).with_graceful_shutdown(stop);
 
-    // Clients are gone or answered; a handler whose client left early may still be at work.
-    tokio::join!(idempotency.drain(DRAIN_LIMIT), stripe.drain(DRAIN_LIMIT));
-    Ok(())
+    // Both at once: the server waits for its connections without a limit, and for none whose client has left.
+    let drained = async {
+        if stopped.await.is_ok() {
+            tokio::join!(idempotency.drain(drain_limit), stripe.drain(drain_limit));
+        }
+    };
+    let (served, ()) = tokio::join!(server.into_future(), drained);
+    Ok(served?)
 }
