@@ -438,3 +438,31 @@ async fn an_attempt_that_fails_does_not_end_the_wait() {
     })
     .await;
 }
+
+// A random history showed it. A key that has just expired is replayed rather than run for as long as one look-up takes.
+// Cases: C-13
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_during_a_look_up_is_given_what_it_finds_though_that_expires_meanwhile() {
+    run(async |bench: &Bench<Postgres>| {
+        let hand = patient(0);
+        let proxy = bench.proxy().await;
+        let server = bench.server().through(&proxy).routes(hand.routes()).start().await;
+        let first = server.send(&r1()).await;
+        assert_ran(&first, 201);
+
+        let mut look_up = proxy.hold(At::Reply, |round| round.runs("holds_lock"));
+        let before = server.open(&r1()).await;
+        look_up.reached().await;
+        bench.expire_in(-1).await;
+        let behind = server.open(&r1()).await;
+        hand.arrivals(3).await;
+        look_up.release();
+
+        assert_replays(&first, &before.answer().await);
+        assert_replays(&first, &behind.answer().await);
+        assert_eq!(hand.runs(), 1);
+        assert_ran(&server.send(&r1()).await, 201);
+        assert_eq!(hand.runs(), 2);
+    })
+    .await;
+}
