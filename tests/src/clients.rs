@@ -41,7 +41,7 @@ impl Client {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?} starts: {error}"));
 
-        let lines = operations.iter().map(|operation| format!("{operation}\n")).collect::<String>();
+        let lines = operations.iter().map(JsonValue::to_string).collect::<Vec<_>>().join("\n");
         let mut stdin = child.stdin.take().expect("its standard input is piped");
         let output = within(LIMIT, async {
             // A program that ends before it has read everything says why by itself.

@@ -30,7 +30,7 @@ impl Message {
         if message.field("transfer-encoding").is_some() {
             return Err(io::Error::other("a message without a length"));
         }
-        let length = message.field("content-length").map_or(Ok(0), |length| length.parse::<usize>());
+        let length = message.field("content-length").map_or(Ok(0), str::parse::<usize>);
         message.bytes.resize(message.body + length.map_err(io::Error::other)?, 0);
         stream.read_exact(&mut message.bytes[message.body..]).await?;
         Ok(Some(message))
