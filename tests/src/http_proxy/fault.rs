@@ -21,7 +21,7 @@ pub enum Fault {
     DropAnswer,
     /// The connection is closed in the midst of the answer's body.
     CutAnswer,
-    /// The connection is reset (RST) while the server is at work on the request, which sees its end closed.
+    /// The connection is reset (RST) when the server has got the request, which it goes on with.
     Reset,
 }
 

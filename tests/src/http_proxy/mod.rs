@@ -32,7 +32,7 @@ pub struct Exchange {
     pub key: Option<String>,
     /// The request's body.
     pub body: Vec<u8>,
-    /// What the server answered, whether or not the client got it; none if the proxy did not wait for it.
+    /// What the server answered, whether or not the client got it; none if the client left before.
     pub answer: Option<Answer>,
 }
 
@@ -151,12 +151,17 @@ async fn relay(client: TcpStream, shared: &Shared) -> io::Result<()> {
 
         let mut server = TcpStream::connect(shared.upstream).await?;
         server.write_all(&request.bytes).await?;
+        let mut server = BufReader::new(server);
         if fault == Fault::Reset {
             shared.report(fault, &request, None);
-            return client.get_ref().set_zero_linger();
+            client.get_ref().set_zero_linger()?;
+            drop(client);
+            // A server that sees its client leave may not even begin.
+            Message::read(&mut server).await?;
+            return Ok(());
         }
 
-        let answer = Message::read(&mut BufReader::new(&mut server)).await?;
+        let answer = Message::read(&mut server).await?;
         let answer = answer.ok_or_else(|| io::Error::other("the server does not answer"))?;
         shared.report(fault, &request, Some(&answer));
         match fault {
