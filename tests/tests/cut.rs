@@ -59,13 +59,18 @@ impl Connection {
         }
         let case = Case::prepare(kind, bench, server.address).await;
         if self == Self::Cold {
-            let connection = server.app.writer.acquire().await.expect("the connection can be had");
-            connection.detach().close().await.expect("the connection works");
+            close_the_connection(server).await;
         } else {
             is_back(server).await;
         }
         case
     }
+}
+
+/// Has the pool make a connection anew for the next request.
+async fn close_the_connection(server: &Server<Postgres>) {
+    let connection = server.app.writer.acquire().await.expect("the connection can be had");
+    connection.detach().close().await.expect("the connection works");
 }
 
 /// Waits until the pool has looked at the connection that was given back to it.
@@ -222,6 +227,36 @@ async fn a_connection_cut_while_the_table_is_looked_at_is_unavailable() {
             }
         }
         bench.assert_holds(4, 4).await;
+    })
+    .await;
+}
+
+// Cases: T-22
+#[tokio::test]
+async fn a_connection_cut_at_any_message_of_its_start_is_unavailable_and_the_next_one_is_had() {
+    run(async |bench: &Bench<Postgres>| {
+        let proxy = bench.proxy().await;
+        let server = bench.server().connections(1).through(&proxy).start().await;
+        let mut refused = 0;
+        loop {
+            is_back(&server).await;
+            close_the_connection(&server).await;
+            let request = r1().fresh_key();
+            proxy.cut_next_start(refused);
+            let first = server.send(&request).await;
+            if first.status == 201 {
+                break;
+            }
+            assert_problem(&first, "idempotency_store_unavailable");
+            assert_ran(&server.send(&request).await, 201);
+            refused += 1;
+        }
+
+        // A request to start, authentication, settings, "ready".
+        assert!(refused > 4, "{refused} messages of a start were cut");
+        let runs = refused + 1;
+        assert_eq!(server.runs(), u64::try_from(runs).expect("few"));
+        bench.assert_holds(runs, i64::try_from(runs).expect("few")).await;
     })
     .await;
 }

@@ -76,7 +76,7 @@ async fn run<DB: Database>(
         // Nobody listens if the server has failed meanwhile.
         let _ = stopping.send(());
     };
-    let server = axum::serve(listener, router).with_graceful_shutdown(stop);
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stop);
 
     // Both at once: the server waits for its connections without a limit, and for none whose client has left.
     let drained = async {
@@ -84,6 +84,6 @@ async fn run<DB: Database>(
             tokio::join!(idempotency.drain(drain_limit), stripe.drain(drain_limit));
         }
     };
-    let (served, ()) = tokio::join!(server.into_future(), drained);
-    Ok(served?)
+    let (ended, ()) = tokio::join!(serving.into_future(), drained);
+    Ok(ended?)
 }

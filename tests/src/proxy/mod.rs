@@ -108,6 +108,11 @@ impl PgProxy {
         self.listener.abort();
     }
 
+    /// Closes the connection that is made next, after so many messages of its start-up.
+    pub fn cut_next_start(&self, messages: usize) {
+        *self.shared.cut_start.lock().unwrap_or_else(PoisonError::into_inner) = Some(messages);
+    }
+
     /// Holds the next round that `matches`, once.
     pub fn hold(&self, at: At, matches: impl Fn(&Round) -> bool + Send + 'static) -> Hold {
         let (reached, was_reached) = oneshot::channel();
@@ -178,6 +183,8 @@ struct Shared {
     rounds: Mutex<Vec<Round>>,
     errors: Mutex<Vec<String>>,
     traps: Mutex<Vec<Trap>>,
+    /// How much of its start-up the next connection is granted, if not all of it.
+    cut_start: Mutex<Option<usize>>,
 }
 
 impl fmt::Debug for Shared {
@@ -222,7 +229,8 @@ async fn relay(
     shared: &Shared,
 ) -> std::io::Result<()> {
     let server = TcpStream::connect(upstream).await?;
-    let mut session = Session::start(client, server).await?;
+    let messages = shared.cut_start.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let mut session = Session::start(client, server, messages.unwrap_or(usize::MAX)).await?;
     while let Some((kind, sql, bytes)) = session.next_round().await? {
         let round = Round { connection, kind, sql };
         shared.rounds.lock().unwrap_or_else(PoisonError::into_inner).push(round.clone());

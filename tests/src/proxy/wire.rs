@@ -21,8 +21,12 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Passes the start-up and the authentication on, up to the first `ReadyForQuery`.
-    pub(super) async fn start(client: TcpStream, server: TcpStream) -> io::Result<Self> {
+    /// Passes the start-up and the authentication on, up to the first `ReadyForQuery`, or only so many messages.
+    pub(super) async fn start(client: TcpStream, server: TcpStream, mut messages: usize) -> io::Result<Self> {
+        let mut pass = || {
+            let left = messages.checked_sub(1);
+            left.map(|left| messages = left).ok_or(io::ErrorKind::ConnectionAborted)
+        };
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let mut session = Self {
@@ -35,6 +39,7 @@ impl Session {
             let packet = untagged(&mut session.client).await?;
             let version =
                 packet.get(4..8).map(|bytes| u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+            pass()?;
             if !version.is_some_and(|version| ENCRYPTION_REQUESTS.contains(&version)) {
                 break packet;
             }
@@ -44,12 +49,14 @@ impl Session {
 
         loop {
             let message = Message::read(&mut session.server).await?;
+            pass()?;
             session.client.write_all(&message.bytes).await?;
             match message.tag() {
                 b'Z' => return Ok(session),
                 // The password, or one step of SASL.
                 b'R' if message.asks_for_an_answer() => {
                     let answer = Message::read(&mut session.client).await?;
+                    pass()?;
                     session.server.write_all(&answer.bytes).await?;
                 }
                 _ => {}
