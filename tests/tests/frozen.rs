@@ -2,6 +2,7 @@
 
 use idem_tests::bench::{Bench, run_on_own_database};
 use idem_tests::http::{Request, open, r1};
+use idem_tests::patience::eventually;
 use idem_tests::problem::assert_problem;
 use idem_tests::process::Process;
 use idem_tests::same::{assert_ran, assert_replays};
@@ -25,6 +26,7 @@ async fn a_run_is_not_taken_over_while_its_session_lives_and_cannot_commit_after
         for _ in 0..3 {
             assert_problem(&other.send(&slow).await, "idempotency_in_progress");
         }
+        eventually(async || bench.place.sessions_in_transaction().await == 1).await;
         // What the server itself does once `idle_in_transaction_session_timeout` is over.
         assert_eq!(bench.place.terminate_transactions().await, 1);
         assert_ran(&other.send(&Request::new("POST", "/gate")).await, 204);

@@ -3,6 +3,7 @@
 use idem_tests::bench::{Bench, run};
 use idem_tests::database::Place as _;
 use idem_tests::http::r1;
+use idem_tests::patience::eventually;
 use idem_tests::problem::assert_problem;
 use idem_tests::same::{assert_ran, assert_replays};
 use sqlx::Postgres;
@@ -34,7 +35,7 @@ async fn no_lock_outlives_its_transaction() {
         bench.expire_in(-1).await;
         assert_ran(&server.send(&r1()).await, 201);
 
-        assert_eq!(bench.place.integer(&held).await, 0);
+        eventually(async || bench.place.integer(&held).await == 0).await;
         let locking: Vec<_> =
             proxy.rounds().into_iter().filter(|round| round.sql.contains("advisory")).collect();
         assert!(!locking.is_empty());

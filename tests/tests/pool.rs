@@ -1,5 +1,8 @@
 //! Few connections and many requests: who waits for whom.
 
+use std::time::Duration;
+
+use idem_runtime::Builder;
 use idem_tests::bench::{Bench, run};
 use idem_tests::http::{open, r1};
 use idem_tests::patience::soon;
@@ -34,7 +37,10 @@ async fn as_many_keys_run_at_once_as_there_are_connections() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn duplicates_are_refused_while_slow_handlers_have_every_connection_and_others_wait_for_one() {
     run(async |bench: &Bench<Postgres>| {
-        let server = bench.server().connections(5).start().await;
+        // Longer than the test takes on a busy machine.
+        let limit = Duration::from_mins(1);
+        let engine = move |builder: Builder<Postgres>| builder.acquire_timeout(limit);
+        let server = bench.server().connections(5).engine(engine).start().await;
         let slow = |key: usize| r1().path("/slow").key(format!("\"slow-{key}\""));
 
         let mut running = Vec::new();
