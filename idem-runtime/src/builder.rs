@@ -297,7 +297,7 @@ impl<DB: Store> Builder<DB> {
     /// Whether the engine's statements are prepared on PostgreSQL by name, for the connection to keep; `true` if not
     /// given. Off, they go without a name, each in a transaction, which costs messages. No effect on SQLite.
     ///
-    /// For a pooler in transaction mode that knows no prepared statements: `PgBouncer` before 1.21, or with
+    /// For a pooler in transaction mode that knows no prepared statements: PgBouncer before 1.21, or with
     /// `max_prepared_statements = 0`. The application's own statements have to do likewise, by sqlx's
     /// [`persistent(false)`](sqlx::query::Query::persistent) and within transactions: `docs/architecture.md` has a
     /// section on poolers.

@@ -251,18 +251,21 @@ async fn a_row_that_somebody_else_holds_is_not_waited_for_longer_than_for_a_conn
     .await;
 }
 
+/// A handler that creates, and whose duplicates wait for so long.
+#[expect(clippy::result_large_err, reason = "a `Hand` asks for it")]
+fn waiting(limit: Duration) -> Hand<Postgres> {
+    Hand::new(|_, _| Ok(StatusCode::CREATED.into_response()))
+        .described(move |operation, _| operation.wait(limit))
+}
+
 // Cases: C-04
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wait_ends_in_time_although_the_server_does_not_reply() {
     const LIMIT: Duration = Duration::from_secs(1);
     run(async |bench: &Bench<Postgres>| {
         let gate = Gate::default();
-        let waits = || {
-            Hand::<Postgres>::new(|_, _| Ok(StatusCode::CREATED.into_response()))
-                .described(|operation, _| operation.wait(LIMIT))
-        };
-        let first_server = bench.server().routes(waits().at_gate(&gate).routes()).start().await;
-        let (hand, proxy) = (waits(), bench.proxy().await);
+        let first_server = bench.server().routes(waiting(LIMIT).at_gate(&gate).routes()).start().await;
+        let (hand, proxy) = (waiting(LIMIT), bench.proxy().await);
         let server = bench.server().through(&proxy).routes(hand.routes()).start().await;
 
         let first = first_server.open(&r1()).await;
