@@ -4,11 +4,11 @@ use std::fmt;
 use std::ops::Deref;
 
 #[cfg(feature = "postgres")]
-use sqlx::Row as _;
-#[cfg(feature = "postgres")]
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 #[cfg(feature = "sqlite")]
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+#[cfg(feature = "postgres")]
+use sqlx::{Executor as _, Row as _};
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use crate::error::Error;
@@ -80,7 +80,8 @@ impl ReadOnly<PgPool> {
     /// # Cancel safety
     /// Cancel safe: dropped, it leaves no connection behind.
     pub async fn connect(pool: PgPoolOptions, options: PgConnectOptions) -> Result<Self, Error> {
-        Self::verified(pool.connect_with(read_only(options)).await?).await
+        // Boxed, or every future that awaits this one has room for all that connecting takes.
+        Self::verified(Box::pin(pool.connect_with(read_only(options))).await?).await
     }
 
     /// As [`connect`](Self::connect), but connects when the first statement does, and so checks nothing: call
@@ -117,7 +118,7 @@ impl ReadOnly<PgPool> {
     pub async fn check(&self) -> Result<(), Error> {
         // One message, for poolers that know no prepared statements.
         let sql = "SELECT current_setting('default_transaction_read_only')::bool";
-        let row = sqlx::raw_sql(sql).fetch_one(&self.0).await?;
+        let row = (&self.0).fetch_one(sql).await?;
         if row.try_get(0)? {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use idem_tests::database::{Place as _, pgbouncer};
 use idem_tests::http::{open, r1};
 use idem_tests::patience::{eventually, soon};
 use sqlx::postgres::PgPoolOptions;
-use sqlx::{ConnectOptions as _, PgPool, Postgres, Row as _};
+use sqlx::{ConnectOptions as _, Executor as _, PgPool, Postgres, Row as _};
 use tokio::task::JoinSet;
 
 idem_tests::contract!(
@@ -65,8 +65,8 @@ async fn no_lock_and_no_setting_is_left_on_a_server_connection_after_load() {
         let mut pids = BTreeSet::new();
         for _ in 0..servers {
             let mut client = soon(bench.place.options().connect()).await.expect("PgBouncer accepts clients");
-            soon(sqlx::raw_sql("BEGIN").execute(&mut client)).await.expect("a server connection is free");
-            let row = soon(sqlx::raw_sql(SETTINGS).fetch_one(&mut client)).await.expect("the settings");
+            soon(client.execute("BEGIN")).await.expect("a server connection is free");
+            let row = soon(client.fetch_one(SETTINGS)).await.expect("the settings");
             assert_eq!(row.get::<&str, _>("settings"), "");
             pids.insert(row.get::<i32, _>("pid"));
             clients.push(client);
@@ -85,9 +85,9 @@ fn pool() -> PgPoolOptions {
 #[tokio::test]
 async fn a_pool_for_look_ups_is_refused_where_its_sessions_would_write() {
     run_at(pgbouncer::create(), pgbouncer::engine, async |bench: &Bench<Postgres>| {
-        let by_option = soon(ReadOnly::<PgPool>::connect(pool(), bench.place.options())).await;
+        let by_option = soon(Box::pin(ReadOnly::<PgPool>::connect(pool(), bench.place.options()))).await;
         let by_nothing = pool().connect_lazy_with(bench.place.options());
-        let by_nothing = soon(ReadOnly::<PgPool>::verified(by_nothing)).await;
+        let by_nothing = soon(Box::pin(ReadOnly::<PgPool>::verified(by_nothing))).await;
 
         assert!(matches!(by_option, Err(Error::Store(_))), "PgBouncer takes no such option: {by_option:?}");
         assert!(matches!(by_nothing, Err(Error::Misconfigured(_))), "{by_nothing:?}");
@@ -103,9 +103,10 @@ async fn a_pool_for_look_ups_is_taken_where_the_server_makes_its_sessions_read_o
         bench.place.execute(&format!("DO $$ BEGIN EXECUTE {alter}; END $$")).await;
 
         let lookups = pool().connect_lazy_with(bench.place.options());
-        let lookups = soon(ReadOnly::<PgPool>::verified(lookups)).await.expect("its sessions only read");
+        let lookups =
+            soon(Box::pin(ReadOnly::<PgPool>::verified(lookups))).await.expect("its sessions only read");
 
-        let written = soon(sqlx::raw_sql("CREATE TABLE t ()").execute(&*lookups)).await;
+        let written = soon(lookups.execute("CREATE TABLE t ()")).await;
         assert!(written.is_err());
     })
     .await;

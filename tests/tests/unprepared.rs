@@ -13,7 +13,7 @@ use idem_tests::patience::soon;
 use idem_tests::problem::assert_problem;
 use idem_tests::proxy::{Round, RoundKind};
 use idem_tests::same::{assert_ran, assert_replays};
-use sqlx::{PgConnection, Postgres, Row as _};
+use sqlx::{Executor as _, PgConnection, Postgres, Row as _};
 
 #[idempotent(scope = "tenant,endpoint", required = false)]
 async fn needs_no_key(tx: &mut PgConnection, tenant: TenantId) -> Result<&'static str, AppError> {
@@ -65,7 +65,7 @@ async fn every_statement(bench: &Bench<Postgres>, prepared: bool) -> (Vec<Round>
     assert!(idempotency.find(&scope, &key).await.expect("the row can be read").is_some());
     assert!(idempotency.forget(&scope, &key).await.expect("the row can be deleted"));
     let names = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%idempotency_keys%'";
-    let names = soon(sqlx::raw_sql(names).fetch_one(&server.app.writer)).await.expect("the connection works");
+    let names = soon(server.app.writer.fetch_one(names)).await.expect("the connection works");
     // A row without an answer. The connection is closed afterwards.
     assert_problem(&server.send(&r1().path("/commit")).await, "idempotency_outcome_unknown");
     assert_problem(&server.send(&r1().path("/commit")).await, "idempotency_needs_reconciliation");

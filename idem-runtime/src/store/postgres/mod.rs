@@ -216,7 +216,7 @@ impl Store for Postgres {
             None => (sql::RUN_WITHOUT_KEY.into_sql_str(), sql::WITHOUT_KEY),
         };
         // One message, which does not ask for the transaction that it may find lost.
-        match sqlx::raw_sql(statement).fetch_one(connection).await {
+        match connection.fetch_one(sqlx::raw_sql(statement)).await {
             Ok(row) => {
                 let current: Option<String> = row.try_get(0)?;
                 let is_own = current.as_deref() == Some(own);
@@ -271,9 +271,8 @@ impl Store for Postgres {
         statements: &Statements,
         address: &Address,
     ) -> Result<Option<Found>, Error> {
-        let row = sqlx::raw_sql(AssertSqlSafe(sql::find(&statements.table, address)))
-            .fetch_optional(connection)
-            .await?;
+        let find = sql::find(&statements.table, address);
+        let row = connection.fetch_optional(sqlx::raw_sql(AssertSqlSafe(find))).await?;
         row.map(|row| found(&row, address)).transpose()
     }
 
@@ -282,8 +281,8 @@ impl Store for Postgres {
         statements: &Statements,
         address: &Address,
     ) -> Result<bool, Error> {
-        let forgotten =
-            sqlx::raw_sql(AssertSqlSafe(sql::forget(&statements.table, address))).execute(connection).await?;
+        let forget = sql::forget(&statements.table, address);
+        let forgotten = connection.execute(sqlx::raw_sql(AssertSqlSafe(forget))).await?;
         Ok(forgotten.rows_affected() == 1)
     }
 }

@@ -2,7 +2,7 @@
 
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Error, PgPool, Row};
+use sqlx::{AssertSqlSafe, Error, Executor as _, PgPool, Row};
 
 use super::super::Settings;
 use super::super::table::IndexSchema;
@@ -82,7 +82,7 @@ pub(super) async fn check(connection: &mut PgConnection, table: &str) -> Result<
                       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) AS columns
           FROM pg_class c WHERE c.oid = to_regclass('{table}')"
     );
-    let Some(row) = sqlx::raw_sql(AssertSqlSafe(catalogue)).fetch_optional(connection).await? else {
+    let Some(row) = connection.fetch_optional(sqlx::raw_sql(AssertSqlSafe(catalogue))).await? else {
         return Ok(Some(format!(
             "the table {table} does not exist, or this role may not see it: run `migrate()`"
         )));
