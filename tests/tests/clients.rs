@@ -126,6 +126,7 @@ async fn every_charge_is_made_once<DB: TestDatabase>(bench: &Bench<DB>, url: &st
     server.kill().await;
 }
 
+// Cases: R-01
 #[tokio::test]
 async fn stripe_makes_every_charge_once_over_a_failing_network_on_postgres() {
     run_on_own_database(async |bench: &Bench<Postgres>| {
@@ -134,6 +135,7 @@ async fn stripe_makes_every_charge_once_over_a_failing_network_on_postgres() {
     .await;
 }
 
+// Cases: R-01
 #[tokio::test]
 async fn stripe_makes_every_charge_once_over_a_failing_network_on_sqlite() {
     run(async |bench: &Bench<Sqlite>| every_charge_is_made_once(bench, &bench.place.url()).await).await;
@@ -160,6 +162,7 @@ async fn every_order_is_made_once<DB: TestDatabase>(bench: &Bench<DB>, url: &str
     server.kill().await;
 }
 
+// Cases: R-01
 #[tokio::test]
 async fn axios_makes_every_order_once_over_a_failing_network_on_postgres() {
     run_on_own_database(async |bench: &Bench<Postgres>| {
@@ -168,6 +171,7 @@ async fn axios_makes_every_order_once_over_a_failing_network_on_postgres() {
     .await;
 }
 
+// Cases: R-01
 #[tokio::test]
 async fn axios_makes_every_order_once_over_a_failing_network_on_sqlite() {
     run(async |bench: &Bench<Sqlite>| every_order_is_made_once(bench, &bench.place.url()).await).await;
@@ -194,6 +198,7 @@ fn answers(proxy: &HttpProxy) -> Vec<Answer> {
     proxy.exchanges().into_iter().filter_map(|exchange| exchange.answer).collect()
 }
 
+// Cases: E-05, C-01
 #[tokio::test]
 async fn stripe_waits_for_a_charge_in_progress_and_gets_its_answer() {
     through(fault::none(), async |bench, server, proxy| {
@@ -214,6 +219,7 @@ async fn stripe_waits_for_a_charge_in_progress_and_gets_its_answer() {
     .await;
 }
 
+// Cases: E-05, F-03
 #[tokio::test]
 async fn stripe_raises_an_idempotency_error_for_other_params_and_does_not_retry() {
     through(fault::none(), async |bench, _, proxy| {
@@ -231,6 +237,7 @@ async fn stripe_raises_an_idempotency_error_for_other_params_and_does_not_retry(
     .await;
 }
 
+// Cases: R-07
 #[tokio::test]
 async fn stripe_is_told_of_a_declined_card_by_a_replay_when_the_answer_was_lost() {
     through(fault::first(Fault::DropAnswer), async |bench, server, proxy| {
@@ -282,6 +289,7 @@ async fn stripe_raises_an_authentication_error_for_an_unknown_api_key() {
     .await;
 }
 
+// Cases: C-01
 #[tokio::test]
 async fn axios_waits_for_an_order_in_progress_and_gets_its_answer() {
     through(fault::none(), async |bench, server, proxy| {
@@ -304,6 +312,7 @@ async fn axios_waits_for_an_order_in_progress_and_gets_its_answer() {
     .await;
 }
 
+// Cases: F-01
 #[tokio::test]
 async fn axios_is_refused_a_key_that_was_used_for_another_order_and_does_not_retry() {
     through(fault::none(), async |bench, _, proxy| {
@@ -324,6 +333,7 @@ async fn axios_is_refused_a_key_that_was_used_for_another_order_and_does_not_ret
     .await;
 }
 
+// Cases: R-07
 #[tokio::test]
 async fn axios_is_told_of_a_declined_card_by_a_replay_when_the_answer_was_lost() {
     through(fault::first(Fault::DropAnswer), async |bench, server, proxy| {
