@@ -250,7 +250,7 @@ impl<DB: TestDatabase> Launch<'_, DB> {
     /// # Panics
     /// The future panics if the database cannot be prepared.
     pub async fn app(self) -> App<DB> {
-        self.prepare().await.0
+        Box::pin(self.prepare()).await.0
     }
 
     /// Starts the server.
@@ -258,7 +258,8 @@ impl<DB: TestDatabase> Launch<'_, DB> {
     /// # Panics
     /// The future panics if the database cannot be prepared or no port is free.
     pub async fn start(self) -> Server<DB> {
-        let (app, router) = self.prepare().await;
+        // Boxed, or every test's future has room for all of it.
+        let (app, router) = Box::pin(self.prepare()).await;
         Server::start(app, router).await
     }
 

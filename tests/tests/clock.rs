@@ -30,8 +30,8 @@ async fn shifting_library() -> &'static PathBuf {
             let source = concat!(env!("CARGO_MANIFEST_DIR"), "/clock/shift.c");
             let mut compiler = Command::new("cc");
             compiler.args(["-shared", "-fPIC", "-Wall", "-Werror", source, "-o"]).arg(&library);
-            let compiled = soon(compiler.output()).await.expect("a C compiler is installed: `cc`");
-            assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+            let output = soon(compiler.output()).await.expect("a C compiler is installed: `cc`");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             library
         })
         .await

@@ -44,6 +44,7 @@ async fn kill_after(process: Process, requests: &[Request], answered: usize) -> 
 }
 
 // Cases: T-04, T-05
+// Reports: B02
 #[tokio::test]
 async fn killed_at_any_moment_each_operation_is_there_once_and_its_retry_gets_it() {
     run(async |bench: &Bench<Sqlite>| {

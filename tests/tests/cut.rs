@@ -172,6 +172,7 @@ fn writers() -> &'static [Kind] {
 }
 
 // Cases: T-06, T-07, T-22, T-24
+// Reports: B56
 #[tokio::test]
 async fn a_connection_cut_before_or_after_any_message_is_told_by_what_the_message_was() {
     sweep(&Kind::ALL, Fault::Cut, Connection::Cold, |builder| builder).await;

@@ -43,7 +43,7 @@ fn number(variable: &str) -> Option<u64> {
 async fn play_settings(settings: Settings) -> History {
     let mut history = None;
     run_on_own_database_within(2 * settings.limit(), async |bench: &Bench<Postgres>| {
-        history = Some(play(bench, &settings).await);
+        history = Some(Box::pin(play(bench, &settings)).await);
     })
     .await;
     history.expect("it was played")

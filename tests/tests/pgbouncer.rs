@@ -44,6 +44,7 @@ async fn load(bench: &Bench<Postgres>) {
 }
 
 // Cases: Z-10
+// Reports: B60
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_lock_and_no_setting_is_left_on_a_server_connection_after_load() {
     run_at(pgbouncer::create(), pgbouncer::engine, async |bench: &Bench<Postgres>| {

@@ -34,12 +34,12 @@ async fn those_who_end_in_time_are_answered_and_the_rest_can_be_sent_again() {
         let requests = [(); 4].map(|()| r1().fresh_key());
         let in_handler = r1().path("/slow").fresh_key();
 
-        let mut held = Vec::new();
+        let mut in_statements = Vec::new();
         for request in &requests {
             let mut hold = hold_handler(&proxy);
             let pending = open(process.address, request).await;
             hold.reached().await;
-            held.push((hold, pending));
+            in_statements.push((hold, pending));
         }
         let waits_in_handler = open(process.address, &in_handler).await;
         assert_ran(&process.send(&Request::new("GET", "/gate?waiting=1")).await, 204);
@@ -48,8 +48,8 @@ async fn those_who_end_in_time_are_answered_and_the_rest_can_be_sent_again() {
         eventually(async || TcpStream::connect(address).await.is_err()).await;
 
         // Two go on, one whose client has left goes on as well, one is stuck in its statement.
-        let mut held = held.into_iter();
-        let mut next = || held.next().expect("there are four");
+        let mut in_statements = in_statements.into_iter();
+        let mut next = || in_statements.next().expect("there are four");
         let [first, second, left, stuck] = [next(), next(), next(), next()];
         drop(left.1);
         for hold in [first.0, second.0, left.0] {

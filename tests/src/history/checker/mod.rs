@@ -1,6 +1,6 @@
 //! From a history to what contradicts the promises: a pure function.
 //!
-//! Each key's part of the history is judged by itself ([`story`]), but for the faults, which are shared ([`failures`]).
+//! Each key's part of the history is judged by itself (`story`), but for the faults, which are shared (`failures`).
 //! What is a violation is one in every order that the times allow.
 
 mod answers;
