@@ -165,6 +165,9 @@ impl IntoResponse for AppError {
     }
 }
 
+/// How long a shutdown waits for the handlers that still run.
+const DRAIN_LIMIT: Duration = Duration::from_secs(30);
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let port = std::env::var("PORT").map_or(Ok(3000), |port| port.parse::<u16>())?;
@@ -199,11 +202,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
 {curl} -d '{{"item":"tea","qty":2}}'"#
     );
 
-    let ctrl_c = async { drop(tokio::signal::ctrl_c().await) };
-    axum::serve(listener, app).with_graceful_shutdown(ctrl_c).await?;
+    let draining = idempotency.clone();
+    let stop = async move {
+        drop(tokio::signal::ctrl_c().await);
+        // While the server stops: it waits for its clients without a limit, and for no handler whose client has left.
+        tokio::spawn(async move { draining.drain(DRAIN_LIMIT).await });
+    };
+    axum::serve(listener, app).with_graceful_shutdown(stop).await?;
 
-    // A handler goes on when its client has left, so the server does not wait for it; this does.
-    idempotency.drain(Duration::from_secs(30)).await;
+    idempotency.drain(DRAIN_LIMIT).await;
     std::fs::remove_dir_all(directory)?;
     Ok(())
 }

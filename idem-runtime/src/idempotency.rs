@@ -99,7 +99,36 @@ impl<DB: Store> Idempotency<DB> {
     /// clients are answered 503 with an unknown outcome. Gives the number of requests dropped, those that waited
     /// for one of them included; 0 if all ended by themselves.
     ///
-    /// Call it after the server has stopped accepting connections. 30 s is a limit to begin with.
+    /// Call it while the server stops, not after: axum's graceful shutdown waits for its connections without a limit, so
+    /// for a handler that is stuck, and does not wait for a handler whose client has left. 30 s is a limit to begin with.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[cfg(feature = "postgres")] mod example {
+    /// use std::time::Duration;
+    ///
+    /// use idem_runtime::Idempotency;
+    /// use sqlx::Postgres;
+    ///
+    /// const DRAIN_LIMIT: Duration = Duration::from_secs(30);
+    ///
+    /// async fn serve(
+    ///     listener: tokio::net::TcpListener,
+    ///     app: axum::Router,
+    ///     idempotency: Idempotency<Postgres>,
+    ///     told_to_stop: impl Future<Output = ()> + Send + 'static,
+    /// ) -> std::io::Result<()> {
+    ///     let draining = idempotency.clone();
+    ///     let stop = async move {
+    ///         told_to_stop.await;
+    ///         tokio::spawn(async move { draining.drain(DRAIN_LIMIT).await });
+    ///     };
+    ///     axum::serve(listener, app).with_graceful_shutdown(stop).await?;
+    ///     idempotency.drain(DRAIN_LIMIT).await;
+    ///     Ok(())
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Cancel safety
     /// Dropped while it waits, it goes on refusing and drops nothing; it may be called again.

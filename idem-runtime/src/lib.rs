@@ -74,6 +74,7 @@
 //! | what is compared when a key comes again | [`Fingerprint`], for extractors of your own |
 //! | whom a key belongs to, and keys in the request's content | [`ScopeValue`], [`KeyValue`] |
 //! | one answer that is to end otherwise than its status says | [`KeepWrites`], [`Record`], [`DoNotRecord`]; [`Transient`] for an error type |
+//! | how errors and replays look to clients | [`ErrorShape`], [`Builder`] |
 //! | start-up, shutdown and operators | [`Idempotency`]: its builder, `migrate`, `check`, `drain`, `find`, `forget` |
 //! | unit tests | [`Idempotency::guard`] |
 //!

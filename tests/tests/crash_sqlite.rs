@@ -49,7 +49,7 @@ async fn kill_after(process: Process, requests: &[Request], answered: usize) -> 
 async fn killed_at_any_moment_each_operation_is_there_once_and_its_retry_gets_it() {
     run(async |bench: &Bench<Sqlite>| {
         let url = bench.place.url();
-        let rounds = if is_long() { 200 } else { 25 };
+        let rounds = if is_long() { 200 } else { 50 };
         let mut process = Process::start(PROGRAM, &url).await;
         for round in 1..=rounds {
             let requests = REQUESTS.map(|(path, _)| r1().path(path).fresh_key());

@@ -7,6 +7,9 @@ use idem_runtime::{Idempotency, SqlitePools};
 use sqlx::sqlite::SqliteConnectOptions;
 use tokio::net::TcpListener;
 
+/// How long a shutdown waits for the handlers that still run.
+const DRAIN_LIMIT: Duration = Duration::from_secs(30);
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let port = std::env::var("PORT").map_or(Ok(3002), |port| port.parse::<u16>())?;
@@ -29,13 +32,15 @@ curl -i http://{address}/refunds -H 'X-Tenant: t1' -H 'Idempotency-Key: "k-1"' \
      -H 'Content-Type: application/json' -d '{{"order_id":1,"cents":250}}'"#
     );
 
-    let ctrl_c = async { drop(tokio::signal::ctrl_c().await) };
-    axum::serve(listener, refunds_service::router(idempotency.clone()))
-        .with_graceful_shutdown(ctrl_c)
-        .await?;
+    let draining = idempotency.clone();
+    let stop = async move {
+        drop(tokio::signal::ctrl_c().await);
+        // While the server stops: it waits for its clients without a limit, and for no handler whose client has left.
+        tokio::spawn(async move { draining.drain(DRAIN_LIMIT).await });
+    };
+    axum::serve(listener, refunds_service::router(idempotency.clone())).with_graceful_shutdown(stop).await?;
 
-    // A handler goes on when its client has left, so the server does not wait for it; this does.
-    idempotency.drain(Duration::from_secs(30)).await;
+    idempotency.drain(DRAIN_LIMIT).await;
     std::fs::remove_dir_all(directory)?;
     Ok(())
 }
