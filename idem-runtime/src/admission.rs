@@ -15,7 +15,7 @@ use crate::fingerprint::{Fingerprint, Fingerprinter, Target};
 use crate::held::Held;
 use crate::idempotency::Inner;
 use crate::in_process::Attempt;
-use crate::key::{IdempotencyKey, KeyError};
+use crate::key::{IdempotencyKey, KeyError, Syntax};
 use crate::key_value::KeyValue;
 use crate::options::Rules;
 use crate::problem::{KeyPlace, Problem};
@@ -35,6 +35,8 @@ pub(crate) struct Seen {
     pub(crate) route: Option<String>,
     /// What the key's header field holds; judged once the handler's extractors have had their say.
     pub(crate) key: Result<Option<IdempotencyKey>, KeyError>,
+    /// How the key's header field is read.
+    pub(crate) syntax: Syntax,
 }
 
 /// One request on its way in: what the expansion collects before the key is judged.
@@ -120,9 +122,10 @@ impl<DB: Store> Call<DB> {
 
     /// What of the request shows in its answer.
     pub(crate) fn reply(&self) -> Reply<DB> {
+        let is_looked_at = self.engine.http.is_enabled && !self.seen.method.is_safe();
         let key = self.seen.key.as_ref().ok().and_then(Option::as_ref);
-        let is_keyed = self.engine.http.is_enabled && !self.seen.method.is_safe();
-        Reply::new(Arc::clone(&self.engine), self.rules.terms.clone(), key.filter(|_| is_keyed))
+        let key = key.filter(|key| is_looked_at && self.rules.key_format.accepts(key));
+        Reply::new(Arc::clone(&self.engine), self.rules.terms.clone(), key, self.seen.syntax)
     }
 
     /// Judges the key, waits for a duplicate's attempt, and takes a connection.

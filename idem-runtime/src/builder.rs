@@ -250,8 +250,8 @@ impl<DB: Store> Builder<DB> {
     /// The header that marks a replay, `true`; `Idempotent-Replayed` if not given. An answer of a handler never passes
     /// one on.
     ///
-    /// `build` refuses headers that mean something else: those that are kept or never replayed
-    /// ([`replay_headers`](Self::replay_headers)).
+    /// `build` refuses headers that mean something else: those that are kept, configured or not, or never replayed
+    /// ([`replay_headers`](Self::replay_headers)), the key's own, and common ones such as `retry-after`.
     pub fn replay_marker(mut self, name: HeaderName) -> Self {
         self.http.marker.name = name;
         self
@@ -264,8 +264,8 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
-    /// Whether every answer to a request with a key repeats it in the field that it came in, bare where it can be;
-    /// `false` if not given, since keys end up in logs, and `true` in [Stripe's shape](ErrorShape::stripe).
+    /// Whether the engine's answers to a request with a key, the handler's and its own, repeat the key in the field that it
+    /// came in, bare where it can be read back so, else quoted; `false` if not given, since keys end up in logs, and `true` in [Stripe's shape](ErrorShape::stripe).
     pub fn echo_key(mut self, on: bool) -> Self {
         self.http.echoes_key = Some(on);
         self
@@ -335,7 +335,8 @@ impl<DB: Store> Builder<DB> {
         if base.is_empty() || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(BuildError::ProblemBase);
         }
-        if !self.http.marker.is_free() {
+        let marker = &self.http.marker;
+        if !marker.is_free(&self.defaults.replay_headers) || marker.name == self.defaults.header {
             return Err(BuildError::ReplayMarker(self.http.marker.name));
         }
         if wording.documentation.as_deref().is_some_and(|uri| describedby(uri).is_none()) {

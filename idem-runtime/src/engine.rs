@@ -259,7 +259,8 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             let (mut parts, body) = response.into_parts();
             let plan = self.mark.as_ref().map(|_| outcome::plan(verdict, &parts, self.run.rules.record));
             let commits = outcome::commits_without_key(verdict, &parts);
-            outcome::strip(&mut parts, &self.run.engine.http.marker.name);
+            outcome::strip(&mut parts);
+            self.run.engine.http.strip(&mut parts.headers, &self.run.rules.terms);
             let Some(plan) = plan else {
                 return self.record_nothing(commits, parts, body).await;
             };

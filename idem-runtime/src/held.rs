@@ -1,10 +1,11 @@
-//! The pooled connection of one run.
+//! A pooled connection that is given back only if it ended well.
 
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx_core::transaction::TransactionManager;
 
+#[cfg(feature = "axum")]
 use crate::ending::Condition;
 use crate::store::Store;
 
@@ -45,6 +46,7 @@ impl<DB: Store> Held<DB> {
     }
 
     /// Releases or closes the connection, by what is known of it. Without one, nothing.
+    #[cfg(feature = "axum")]
     pub(crate) async fn end(&mut self, condition: Condition) {
         match condition {
             Condition::Clean => self.release().await,

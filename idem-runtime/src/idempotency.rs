@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::builder::{Builder, Defaults, HttpSettings};
 use crate::error::Error;
+use crate::held::Held;
 #[cfg(feature = "axum")]
 use crate::in_process::InProcess;
 use crate::inert::Inert;
@@ -144,11 +145,12 @@ impl<DB: Store> Idempotency<DB> {
     /// [`Error::Store`] if the database cannot be asked.
     ///
     /// # Cancel safety
-    /// Cancel safe: it only reads.
+    /// Cancel safe: it only reads. Dropped, it closes its connection.
     pub async fn find(&self, scope: &Scope, key: &IdempotencyKey) -> Result<Option<KeyRow>, Error> {
         let address = Address::new(&self.0.settings.table, scope, key.clone());
-        let mut connection = DB::acquire_reader(&self.0.pools).await?;
-        let found = DB::find(&mut connection, &self.0.statements, &address).await?;
+        let mut held = Held::new(DB::acquire_reader(&self.0.pools).await?);
+        let found = DB::find(held.connection(), &self.0.statements, &address).await?;
+        held.release().await;
         Ok(match found {
             Some(Found::Completed(row) | Found::Broken(row)) => Some(*row),
             Some(Found::Collision) | None => None,
@@ -165,11 +167,13 @@ impl<DB: Store> Idempotency<DB> {
     /// [`Error::Store`] if the database refuses.
     ///
     /// # Cancel safety
-    /// Cancel safe: dropped, the row is deleted or it is not.
+    /// Cancel safe: dropped, the row is deleted or it is not, and the connection is closed.
     pub async fn forget(&self, scope: &Scope, key: &IdempotencyKey) -> Result<bool, Error> {
         let address = Address::new(&self.0.settings.table, scope, key.clone());
-        let mut connection = DB::acquire(&self.0.pools).await?;
-        Ok(DB::forget(&mut connection, &self.0.statements, &address).await?)
+        let mut held = Held::new(DB::acquire(&self.0.pools).await?);
+        let is_forgotten = DB::forget(held.connection(), &self.0.statements, &address).await?;
+        held.release().await;
+        Ok(is_forgotten)
     }
 }
 

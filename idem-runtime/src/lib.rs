@@ -99,6 +99,7 @@ mod builder;
 mod canonical;
 mod error;
 mod fingerprint;
+mod held;
 mod idempotency;
 mod inert;
 mod key;
@@ -126,8 +127,6 @@ mod engine;
 mod execute;
 #[cfg(feature = "axum")]
 mod execution;
-#[cfg(feature = "axum")]
-mod held;
 #[cfg(feature = "axum")]
 mod in_process;
 #[cfg(feature = "axum")]

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 
 use crate::answer::Answer;
+use crate::builder::HttpSettings;
 use crate::idempotency::Inner;
-use crate::key::IdempotencyKey;
-use crate::problem::{KeyPlace, Problem, STRIPE_SHOULD_RETRY, Terms};
+use crate::key::{IdempotencyKey, Syntax};
+use crate::problem::{Problem, STRIPE_SHOULD_RETRY, Terms};
 use crate::replay::StoredResponse;
 use crate::store::Store;
 
@@ -22,13 +23,20 @@ pub(crate) struct Reply<DB: Store> {
     is_keyed: bool,
     /// The key, if the answer is to name it.
     key: Option<IdempotencyKey>,
+    /// How the key is read when it comes again.
+    syntax: Syntax,
 }
 
 impl<DB: Store> Reply<DB> {
-    pub(crate) fn new(engine: Arc<Inner<DB>>, terms: Terms, key: Option<&IdempotencyKey>) -> Self {
+    pub(crate) fn new(
+        engine: Arc<Inner<DB>>,
+        terms: Terms,
+        key: Option<&IdempotencyKey>,
+        syntax: Syntax,
+    ) -> Self {
         let is_keyed = key.is_some();
         let key = key.filter(|_| engine.http.echoes_key()).cloned();
-        Self { engine, terms, is_keyed, key }
+        Self { engine, terms, is_keyed, key, syntax }
     }
 
     /// The response.
@@ -38,8 +46,9 @@ impl<DB: Store> Reply<DB> {
             Answer::Replay(stored) => self.replay(stored),
             Answer::Problem(problem) => self.problem(problem),
         };
-        if let Some((name, value)) = self.echo() {
-            response.headers_mut().insert(name, value);
+        // The key, in the field that it came in.
+        if let (Some(name), Some(key)) = (self.terms.key.header(), &self.key) {
+            response.headers_mut().insert(name, key.to_field(self.syntax));
         }
         response
     }
@@ -76,19 +85,27 @@ impl<DB: Store> Reply<DB> {
             "a request is answered by a problem"
         );
         let wording = &engine.http.wording;
-        problem
-            .custom_response(wording, terms)
-            .unwrap_or_else(|| problem.response(wording, terms, key.as_ref()).map(Body::from))
-    }
-
-    /// The key in the field that it came in.
-    fn echo(&self) -> Option<(http::HeaderName, HeaderValue)> {
-        let name = match &self.terms.key {
-            KeyPlace::Header(name) => name.clone(),
-            KeyPlace::Spelt(name) => name.parse().ok()?,
-            KeyPlace::Content => return None,
+        let Some(mut custom) = problem.custom_response(wording, terms) else {
+            return problem.response(wording, terms, key.as_ref()).map(Body::from);
         };
-        Some((name, self.key.as_ref()?.to_field()))
+        custom.headers_mut().remove(&engine.http.marker.name);
+        custom
+    }
+}
+
+impl HttpSettings {
+    /// Takes off a handler's answer what the engine says of answers itself: there it is about another run, whose answer
+    /// the handler passes on.
+    pub(crate) fn strip(&self, headers: &mut HeaderMap, terms: &Terms) {
+        let mark = headers.remove(&self.marker.name);
+        if mark.is_some_and(|says| says == "true") {
+            headers.remove(STRIPE_SHOULD_RETRY);
+        }
+        if self.echoes_key()
+            && let Some(name) = terms.key.header()
+        {
+            headers.remove(name);
+        }
     }
 }
 

@@ -1,37 +1,25 @@
 //! `POST /v1/charges` of the reference application, byte by byte: what Stripe's clients rely on.
 
 use idem_examples::reference::{App, stripe_engine, stripe_routes};
-use idem_tests::bench::{Bench, run};
+use idem_tests::bench::Bench;
 use idem_tests::database::TestDatabase;
 use idem_tests::http::{Answer, Request};
+use idem_tests::on_both_databases;
 use idem_tests::same::{assert_ran, assert_replays};
 use idem_tests::server::Server;
 use serde_json::json;
-use sqlx::{Postgres, Sqlite};
-
-/// Makes a test of each promise on each database.
-macro_rules! on_both_databases {
-    ($($promise:ident,)*) => {
-        mod postgres {
-            use super::*;
-            $(#[tokio::test] async fn $promise() { run(super::$promise::<Postgres>).await; })*
-        }
-        mod sqlite {
-            use super::*;
-            $(#[tokio::test] async fn $promise() { run(super::$promise::<Sqlite>).await; })*
-        }
-    };
-}
 
 on_both_databases! {
-    a_charge_is_answered_as_by_stripe,
-    every_field_is_compared_and_their_order_is_not,
-    a_key_may_be_left_out,
-    two_accounts_may_use_one_key,
-    a_request_without_an_api_key_is_unauthorized,
-    a_mistaken_request_leaves_its_key_free,
-    a_body_that_is_no_form_is_refused_in_stripes_shape,
-    a_declined_charge_leaves_its_row_and_is_replayed,
+    a_charge_is_answered_as_by_stripe
+    every_field_is_compared_and_their_order_is_not
+    a_key_may_be_left_out
+    two_accounts_may_use_one_key
+    a_connected_account_is_an_account_of_its_own
+    a_request_without_an_api_key_is_unauthorized
+    a_mistaken_request_leaves_its_key_free
+    a_field_that_no_database_keeps_is_the_clients_mistake
+    a_body_that_is_no_form_is_refused_in_stripes_shape
+    a_declined_charge_leaves_its_row_and_is_replayed
 }
 
 /// One euro, as Stripe's clients send it.
@@ -119,6 +107,20 @@ async fn two_accounts_may_use_one_key<DB: TestDatabase>(bench: &Bench<DB>) {
     assert_ne!(one.json()["id"], other.json()["id"]);
 }
 
+async fn a_connected_account_is_an_account_of_its_own<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = start(bench).await;
+
+    let own = server.send(&charge(TEA)).await;
+    let connected = charge(TEA).field("Stripe-Account", "acct_1");
+    let first = server.send(&connected).await;
+
+    assert_ran(&own, 200);
+    assert_ran(&first, 200);
+    assert_ne!(own.json()["id"], first.json()["id"]);
+    assert_replays(&first, &server.send(&connected).await);
+    assert_error(&server.send(&connected.set("Stripe-Account", "1")).await, 401, "invalid_request_error");
+}
+
 async fn a_request_without_an_api_key_is_unauthorized<DB: TestDatabase>(bench: &Bench<DB>) {
     let server = start(bench).await;
 
@@ -141,7 +143,9 @@ async fn a_mistaken_request_leaves_its_key_free<DB: TestDatabase>(bench: &Bench<
     for (mistaken, param, code) in [
         (TEA.replace("amount=100&", ""), "amount", "parameter_missing"),
         (TEA.replace("&source=tok_visa", ""), "source", "parameter_missing"),
+        (TEA.replace("currency=eur", "currency="), "currency", "parameter_missing"),
         (TEA.replace("amount=100", "amount=-1"), "amount", "parameter_invalid_integer"),
+        (TEA.replace("amount=100", "amount=%2B100"), "amount", "parameter_invalid_integer"),
     ] {
         let answer = server.send(&charge(&mistaken)).await;
         assert_error(&answer, 400, "invalid_request_error");
@@ -150,6 +154,16 @@ async fn a_mistaken_request_leaves_its_key_free<DB: TestDatabase>(bench: &Bench<
     }
 
     assert_ran(&server.send(&charge(TEA)).await, 200);
+}
+
+async fn a_field_that_no_database_keeps_is_the_clients_mistake<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = start(bench).await;
+
+    let answer = server.send(&charge(&TEA.replace("description=tea", "description=a%00b"))).await;
+
+    assert_error(&answer, 400, "invalid_request_error");
+    assert_ran(&server.send(&charge(TEA)).await, 200);
+    assert_eq!(server.runs(), 1);
 }
 
 async fn a_body_that_is_no_form_is_refused_in_stripes_shape<DB: TestDatabase>(bench: &Bench<DB>) {

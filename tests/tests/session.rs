@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::routing::post;
 use axum::{Json, Router};
 use idem_examples::reference::{App, AppError, TenantId};
-use idem_runtime::idempotent;
+use idem_runtime::{IdempotencyKey, Scope, idempotent};
 use idem_tests::bench::{Bench, Launch, run};
 use idem_tests::http::r1;
 use idem_tests::same::assert_ran;
@@ -115,6 +115,26 @@ async fn the_isolation_level_is_the_handlers_transactions_only() {
 
         assert_eq!(during[3], "serializable");
         assert_eq!(afterwards[3], "read committed");
+    })
+    .await;
+}
+
+// A row read as text would depend on how the session writes bytes.
+#[tokio::test]
+async fn a_stored_answer_is_found_however_the_session_writes_bytes() {
+    run(async |bench: &Bench<Postgres>| {
+        for prepared in [true, false] {
+            let launch = bench.server().session("bytea_output", "escape");
+            let server = launch.engine(move |builder| builder.prepared_statements(prepared)).start().await;
+            assert_eq!(server.send(&r1()).await.status, 201);
+            let scope = Scope::new().with("tenant", "t1").and_then(|scope| scope.endpoint("POST", "/orders"));
+            let key = IdempotencyKey::new("k-0001").expect("a key");
+            let scope = scope.expect("a valid scope");
+
+            let found = server.app.idempotency.find(&scope, &key).await.expect("the row can be read");
+
+            assert!(found.is_some_and(|row| row.response.is_some()), "prepared: {prepared}");
+        }
     })
     .await;
 }

@@ -8,6 +8,7 @@ use idem_tests::process::Process;
 use idem_tests::proxy::{At, Hold, PgProxy};
 use idem_tests::same::{assert_ran, assert_replays};
 use sqlx::Postgres;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
@@ -79,6 +80,25 @@ async fn those_who_end_in_time_are_answered_and_the_rest_can_be_sent_again() {
         }
         assert_eq!(process.runs().await, 2);
         bench.assert_holds(5, 5).await;
+    })
+    .await;
+}
+
+// Cases: T-20
+#[tokio::test]
+async fn a_client_that_never_ends_its_request_does_not_hold_the_process() {
+    run_on_own_database(async |bench: &Bench<Postgres>| {
+        let mut command = Command::new(PROGRAM);
+        command.env("DRAIN_SECS", "1");
+        let process = Process::spawn(command, &bench.place.url(None)).await;
+        let mut half = TcpStream::connect(process.address).await.expect("the server accepts connections");
+        half.write_all(b"POST /orders HTTP/1.1\r\nContent-Le").await.expect("it reads");
+        // Answered on another connection, so the first has been accepted.
+        assert_ran(&process.send(&r1()).await, 201);
+
+        process.terminate().await;
+
+        process.ended().await;
     })
     .await;
 }

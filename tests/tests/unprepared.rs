@@ -124,3 +124,23 @@ async fn prepared_statements_are_kept_by_name() {
     })
     .await;
 }
+
+// A client that drops off the network between the two would hold the key for as long as the server believes in it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_transaction_of_a_run_is_bounded_by_the_server() {
+    run(async |bench: &Bench<Postgres>| {
+        let (rounds, _) = every_statement(bench, false).await;
+
+        let runs: Vec<_> = rounds.iter().filter(|round| round.kind == RoundKind::Run).collect();
+        for (begun, round) in runs.iter().enumerate().filter(|(_, round)| round.sql.starts_with("BEGIN")) {
+            let mut first = runs[begun..].iter().filter(|later| later.connection == round.connection);
+            // In the message itself, or in the reserving statement that follows it; or the migration's, which holds no key.
+            let is_bounded = first.by_ref().take(2).any(|later| {
+                later.sql.contains("set_config('idle_in_transaction_session_timeout'")
+                    || later.sql.contains("pg_advisory_xact_lock")
+            });
+            assert!(is_bounded, "{round:?}");
+        }
+    })
+    .await;
+}

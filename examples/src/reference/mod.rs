@@ -24,9 +24,9 @@
 //! The tenant comes from `X-Tenant`; without it the answer is 401.
 //!
 //! `POST /v1/charges` speaks as Stripe does: form fields (`amount`, `currency` and `source` must be there), the
-//! account from `Authorization: Bearer sk_test_…`, errors in Stripe's shape, an optional key that is unique in
-//! the account. `source=tok_chargeDeclined` is answered 402, and its row stays; `source=tok_gate` waits for the
-//! gate; any other is charged.
+//! account from `Authorization: Bearer sk_test_…` and `Stripe-Account`, errors in Stripe's shape, an optional key
+//! that is unique in the account. `source=tok_chargeDeclined` is answered 402, and its row stays;
+//! `source=tok_gate` waits for the gate; any other is charged.
 
 mod accounts;
 mod app;

@@ -1,17 +1,22 @@
 use std::error::Error;
 use std::future::{Future, IntoFuture as _};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use idem_runtime::{Idempotency, SqlitePools};
 use sqlx::postgres::PgPoolOptions;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::app::{App, routes};
 use super::database::{Database, create_tables};
 use super::probe::Probe;
 use super::stripe::{stripe_engine, stripe_routes};
+
+/// How long the last answers may take once the handlers are done.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// What [`serve`] ends with.
 pub type Served = Result<(), Box<dyn Error + Send + Sync>>;
@@ -78,12 +83,20 @@ async fn run<DB: Database>(
     };
     let serving = axum::serve(listener, router).with_graceful_shutdown(stop);
 
-    // Both at once: the server waits for its connections without a limit, and for none whose client has left.
-    let drained = async {
+    // Both at once: the server waits for its connections without a limit, and for no handler whose client has left.
+    let mut serving = pin!(serving.into_future());
+    let mut drained = pin!(async {
         if stopped.await.is_ok() {
             tokio::join!(idempotency.drain(drain_limit), stripe.drain(drain_limit));
         }
-    };
-    let (ended, ()) = tokio::join!(serving.into_future(), drained);
-    Ok(ended?)
+    });
+    tokio::select! {
+        ended = &mut serving => {
+            ended?;
+            drained.await;
+        }
+        // What is left are answers on their way, and clients that never finished what they had to say.
+        () = &mut drained => drop(timeout(LAST_ANSWERS, serving).await),
+    }
+    Ok(())
 }

@@ -84,6 +84,7 @@ impl<DB: Store> Idempotency<DB> {
             path: "/".to_owned(),
             route: Some("/".to_owned()),
             key: Ok(Some(key)),
+            syntax: P::OPTIONS.syntax_or(self.0.defaults.syntax),
         };
         Guard { engine: self.clone(), policy, seen }
     }
@@ -182,6 +183,7 @@ where
             path: uri.path().to_owned(),
             route: parts.extensions.get::<MatchedPath>().map(|route| route.as_str().to_owned()),
             key: IdempotencyKey::from_fields(fields, syntax),
+            syntax,
         };
         Ok(Self { engine, policy, seen })
     }

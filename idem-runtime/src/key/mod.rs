@@ -115,10 +115,10 @@ impl IdempotencyKey {
         &self.0
     }
 
-    /// The key as the value of its field, bare where that can be read back, else quoted.
+    /// The key as the value of its field, bare where that is read back as the key, else quoted.
     #[cfg(feature = "axum")]
-    pub(crate) fn to_field(&self) -> http::HeaderValue {
-        let text = if bare(self.0.as_bytes()).is_ok() {
+    pub(crate) fn to_field(&self, syntax: Syntax) -> http::HeaderValue {
+        let text = if syntax == Syntax::Lenient && bare(self.0.as_bytes()).is_ok() {
             self.0.clone()
         } else {
             format!("\"{}\"", self.0.replace('\\', "\\\\").replace('"', "\\\""))

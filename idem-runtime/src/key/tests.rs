@@ -250,7 +250,9 @@ fn reasons_are_the_words_of_the_protocol() {
 fn a_key_as_a_field_is_read_back_as_itself() {
     for text in ["k-0001", "a b", "a\"b", "a\\b", "a,b", "a;b", " a ", "~!#", &"x".repeat(255)] {
         let key = key(text);
-        let field = key.to_field();
+        let quoted = key.to_field(Syntax::Strict);
+        assert_eq!(strict(quoted.as_bytes()), Ok(key.clone()), "{quoted:?}");
+        let field = key.to_field(Syntax::Lenient);
         assert_eq!(lenient(field.as_bytes()), Ok(key), "{field:?}");
         assert_eq!(
             field.as_bytes().starts_with(b"\""),

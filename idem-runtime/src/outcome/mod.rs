@@ -2,7 +2,7 @@
 
 mod markers;
 
-use http::{HeaderName, StatusCode, header, response};
+use http::{StatusCode, header, response};
 
 use markers::Marks;
 pub use markers::{DoNotRecord, KeepWrites, Record};
@@ -101,11 +101,9 @@ pub(crate) fn plan(verdict: Verdict, answer: &response::Parts, rule: RecordRule)
     }
 }
 
-/// Takes off an answer what speaks of this run only: its markers, which must not reach a handler that called this one,
-/// and a replay mark that it passes on from elsewhere.
-pub(crate) fn strip(answer: &mut response::Parts, replay_marker: &HeaderName) {
+/// Takes off an answer what speaks of this run only: its markers, which must not reach a handler that called this one.
+pub(crate) fn strip(answer: &mut response::Parts) {
     Marks::remove(&mut answer.extensions);
-    answer.headers.remove(replay_marker);
 }
 
 /// Whether a run that has no key, and so nothing to store, commits; it rolls back otherwise.

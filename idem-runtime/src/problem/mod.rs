@@ -160,6 +160,8 @@ impl Problem {
         let (own, _) = self.response(wording, terms, None).into_parts();
         *response.status_mut() = own.status;
         let headers = response.headers_mut();
+        // Where the library asks for no delay there is none.
+        headers.remove(header::RETRY_AFTER);
         for (name, value) in &own.headers {
             let is_the_bodys = *name == header::CONTENT_TYPE
                 || (*name == header::CONTENT_LANGUAGE && headers.contains_key(name));

@@ -43,7 +43,8 @@ impl ErrorShape {
     /// - The body is `{"error":{"type":…,"code":…,"message":…}}`, `application/json`. Two of the messages name the key,
     ///   as Stripe's do.
     /// - A mismatch is 400 unless a policy or the builder says otherwise.
-    /// - The key is echoed, in the field that it came in, on every answer to a request that has one.
+    /// - The key is echoed, in the field that it came in, on every answer of a handler or of the library to a request that
+    ///   has one that is valid.
     /// - `Stripe-Should-Retry` is `true` where the same request may succeed later, and `false` on replays and where it
     ///   never will. Without it those clients retry every 409.
     ///
@@ -55,8 +56,9 @@ impl ErrorShape {
 
     /// The application's own body for each error.
     ///
-    /// The status stays the library's, and so do `Retry-After`, `Cache-Control` and `Link`; `Content-Language: en`, the
-    /// language of the texts, unless `render` sets another. `Content-Type`, the body and other headers are `render`'s.
+    /// The status stays the library's, and so do `Retry-After`, which most errors lack, `Cache-Control` and `Link`;
+    /// `Content-Language: en`, the language of the texts, unless `render` sets another. `Content-Type`, the body and other
+    /// headers are `render`'s, but for one that would mark a replay.
     ///
     /// `render` is called in the request's own future, once for each refused request. A panic in it goes on there.
     ///

@@ -26,6 +26,15 @@ pub(crate) enum KeyPlace {
 }
 
 impl KeyPlace {
+    /// The field that holds it; `None` if it is no header.
+    pub(crate) fn header(&self) -> Option<HeaderName> {
+        match self {
+            Self::Header(name) => Some(name.clone()),
+            Self::Spelt(name) => name.parse().ok(),
+            Self::Content => None,
+        }
+    }
+
     /// The key within a sentence.
     pub(super) fn noun(&self) -> Cow<'static, str> {
         match self {

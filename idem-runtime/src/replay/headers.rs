@@ -7,7 +7,9 @@ use http::{HeaderName, HeaderValue, header};
 /// The request header that carries the key (draft-ietf-httpapi-idempotency-key-header-07, section 2).
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The response header that marks a replay: `true` on an answer from a key row, absent from every other.
+/// The response header that marks a replay: `true` on an answer from a key row, absent from every other unless the
+/// builder says otherwise ([`replay_marker`](crate::Builder::replay_marker),
+/// [`mark_first_answers`](crate::Builder::mark_first_answers)).
 pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The request headers that a CORS layer must allow for browsers to send a key.
@@ -17,6 +19,9 @@ pub const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-
 pub const REQUEST_HEADERS: [HeaderName; 1] = [IDEMPOTENCY_KEY];
 
 /// The response headers that a CORS layer must expose for scripts in browsers to read what the library says.
+///
+/// By default: with other settings of the builder `Link` (`documentation`), a replay marker of another name, the echoed key
+/// and `Stripe-Should-Retry` may be worth exposing too.
 ///
 /// `Access-Control-Expose-Headers` of the Fetch standard; with tower-http,
 /// `CorsLayer::new().expose_headers(RESPONSE_HEADERS)`.
@@ -87,11 +92,39 @@ impl Marker {
         (is_replay || self.is_on_first).then(|| HeaderValue::from_static(says))
     }
 
-    /// Whether its name means nothing else on an answer.
-    pub(crate) fn is_free(&self) -> bool {
-        self.name == IDEMPOTENT_REPLAYED || (!KEPT.contains(&self.name) && replayable(&self.name))
+    /// Whether its name means nothing else on an answer, as far as that is known here.
+    pub(crate) fn is_free(&self, also: &ReplayHeaders) -> bool {
+        let name = &self.name;
+        *name == IDEMPOTENT_REPLAYED
+            || !(KEPT.contains(name)
+                || also.contain(name)
+                || !replayable(name)
+                || TAKEN.contains(name)
+                || name.as_str().starts_with("access-control-"))
     }
 }
+
+/// What has a meaning on answers without being about one body or one transfer, the library's own included.
+const TAKEN: [HeaderName; 18] = [
+    IDEMPOTENCY_KEY,
+    HeaderName::from_static("stripe-should-retry"),
+    header::ACCEPT_RANGES,
+    header::AGE,
+    header::ALLOW,
+    header::ALT_SVC,
+    header::CACHE_CONTROL,
+    header::CACHE_STATUS,
+    header::CONTENT_RANGE,
+    header::CONTENT_SECURITY_POLICY,
+    header::EXPIRES,
+    header::PRAGMA,
+    header::REFRESH,
+    header::RETRY_AFTER,
+    header::SERVER,
+    header::STRICT_TRANSPORT_SECURITY,
+    header::VARY,
+    header::WWW_AUTHENTICATE,
+];
 
 /// Whether a header may be kept if the application asks for it.
 pub(crate) fn replayable(name: &HeaderName) -> bool {

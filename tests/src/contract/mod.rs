@@ -343,6 +343,8 @@ macro_rules! contract {
                 stripes_clients_are_answered_as_by_stripe
                 a_failure_in_stripes_shape_is_an_api_error
                 an_echoed_key_can_be_sent_again
+                a_key_that_is_refused_is_not_echoed
+                an_answer_that_is_passed_on_says_nothing_of_the_run_it_comes_from
                 every_error_links_to_the_documentation
                 an_application_may_word_the_errors_itself
                 replays_are_marked_as_the_application_says

@@ -1,10 +1,18 @@
 //! The shapes that an application may choose for the library's errors, and what else it may settle about answers.
 
-use axum::Json;
+use std::time::Duration;
+
+use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
-use axum::response::IntoResponse;
-use idem_runtime::{ErrorShape, IDEMPOTENT_REPLAYED};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use idem_examples::reference::{App, AppError, NewOrder, TenantId, insert_order};
+use idem_runtime::{
+    ErrorShape, IDEMPOTENT_REPLAYED, Idempotency, IdempotencyKey, KeyFormat, NoPolicy, Syntax, idempotent,
+};
 use serde_json::{Value as JsonValue, json};
+use sqlx::Transaction;
 
 use crate::bench::Bench;
 use crate::database::TestDatabase;
@@ -115,7 +123,7 @@ pub async fn a_failure_in_stripes_shape_is_an_api_error<DB: TestDatabase>(bench:
         .await;
 
     let failed = server.send(&r1()).await;
-    server.app.idempotency.drain(std::time::Duration::from_secs(5)).await;
+    server.app.idempotency.drain(Duration::from_secs(5)).await;
     let unavailable = server.send(&r1()).await;
 
     let error = |code: &str, message: &str| json!({ "error": { "type": "api_error", "code": code, "message": message } });
@@ -158,8 +166,91 @@ pub async fn an_echoed_key_can_be_sent_again<DB: TestDatabase>(bench: &Bench<DB>
         assert_eq!(first.field("idempotency-key"), Some(echoed), "{sent}");
         assert_replays(&first, &server.send(&r1().key(echoed)).await);
     }
+    let strict = bench
+        .server()
+        .engine(|builder| builder.error_shape(ErrorShape::stripe()).syntax(Syntax::Strict))
+        .start()
+        .await;
+    let replay = strict.send(&r1().key("\"k-0002\"")).await;
+    assert!(replay.is_replay());
+    assert_eq!(replay.field("idempotency-key"), Some("\"k-0002\""), "a bare one would be refused");
     let safe = server.send(&r1().method("GET").path("/things").body("")).await;
     assert_eq!(safe.field("idempotency-key"), None, "a key that is not looked at");
+}
+
+// Cases: E-05
+pub async fn a_key_that_is_refused_is_not_echoed<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = bench
+        .server()
+        .engine(|builder| builder.error_shape(ErrorShape::stripe()).key_format(KeyFormat::Uuid))
+        .start()
+        .await;
+
+    let refused = server.send(&r1()).await;
+
+    assert_eq!((refused.status, refused.field("idempotency-key")), (400, None));
+}
+
+#[idempotent(scope = "tenant,endpoint", endpoint = "inner")]
+async fn makes<DB: TestDatabase>(
+    tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    item: String,
+) -> Result<(StatusCode, String), AppError> {
+    let order = NewOrder { item, qty: 1, order_no: None };
+    let order = insert_order::<DB>(&mut *tx, &tenant, &order).await?;
+    Ok((StatusCode::CREATED, order.id.to_string()))
+}
+
+/// Passes on what another operation answered, under a key of its own.
+async fn passes_on<DB: TestDatabase>(
+    tenant: TenantId,
+    State(idempotency): State<Idempotency<DB>>,
+) -> Response {
+    let key = IdempotencyKey::new("of-the-inner").expect("a key");
+    makes(idempotency.guard(key, NoPolicy), tenant, "tea".to_owned()).await
+}
+
+#[idempotent(scope = "tenant,endpoint", required = false)]
+async fn calls_another<DB: TestDatabase>(
+    _tx: &mut Transaction<'_, DB>,
+    tenant: TenantId,
+    #[context] State(app): State<App<DB>>,
+) -> Response {
+    passes_on(tenant, State(app.idempotency)).await
+}
+
+// Cases: E-05
+pub async fn an_answer_that_is_passed_on_says_nothing_of_the_run_it_comes_from<DB: TestDatabase>(
+    bench: &Bench<DB>,
+) {
+    let server = bench
+        .server()
+        .routes(Router::new().route("/outer", post(calls_another::<DB>)))
+        .engine(|builder| {
+            builder.error_shape(ErrorShape::stripe()).acquire_timeout(Duration::from_millis(500))
+        })
+        .start()
+        .await;
+
+    let outer = r1().path("/outer");
+    let first = server.send(&outer).await;
+    let another = server.send(&outer.clone().key("k-0002")).await;
+    let keyless = server.send(&outer.without("Idempotency-Key")).await;
+
+    for (answer, key) in [(&first, Some("k-0001")), (&another, Some("k-0002")), (&keyless, None)] {
+        assert_eq!((answer.field("idempotency-key"), answer.is_replay()), (key, false), "{answer:?}");
+        assert_eq!(answer.body, first.body);
+        if DB::WRITES_IN_PARALLEL {
+            assert_ran(answer, 201);
+            assert_eq!(answer.field("stripe-should-retry"), None);
+        } else {
+            // The inner operation waits for the writer that the outer one holds; its refusal is passed on.
+            answer.expected();
+            assert_eq!((answer.status, answer.field("stripe-should-retry")), (503, Some("true")));
+        }
+    }
+    assert_eq!(bench.count("orders").await, i64::from(DB::WRITES_IN_PARALLEL));
 }
 
 // Cases: E-02
@@ -202,7 +293,7 @@ pub async fn an_application_may_word_the_errors_itself<DB: TestDatabase>(bench: 
                 });
                 // A status of its own, and headers that are the library's, are not taken.
                 let headers = [(header::RETRY_AFTER, "60"), (header::CACHE_CONTROL, "public")];
-                let own = [(HeaderName::from_static("x-own"), "1")];
+                let own = [(HeaderName::from_static("x-own"), "1"), (IDEMPOTENT_REPLAYED, "true")];
                 (StatusCode::IM_A_TEAPOT, headers, own, Json(body))
             }))
         })
@@ -233,12 +324,13 @@ pub async fn an_application_may_word_the_errors_itself<DB: TestDatabase>(bench: 
     assert_eq!(in_progress.values("retry-after").collect::<Vec<_>>(), [b"1"]);
     assert_eq!((invalid.status, &invalid.json()["reason"]), (400, &json!("syntax")));
     // Its own status and headers were left out, the library's are there.
-    for (answer, retry_after) in [(&in_progress, Some("1")), (&invalid, Some("60"))] {
+    for (answer, retry_after) in [(&in_progress, Some("1")), (&invalid, None)] {
         assert_eq!(answer.field("content-type"), Some("application/json"));
         assert_eq!(answer.field("content-language"), Some("en"));
         assert_eq!(answer.values("cache-control").collect::<Vec<_>>(), [b"no-store"]);
         assert_eq!(answer.field("retry-after"), retry_after);
         assert_eq!(answer.field("x-own"), Some("1"));
+        assert!(!answer.is_replay());
         assert!(answer.field("link").is_some_and(|link| link.starts_with("<https://api.test/docs>")));
     }
 }

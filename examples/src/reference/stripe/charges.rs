@@ -39,7 +39,9 @@ pub(super) async fn create_charge<DB: Database>(
     params: Params,
 ) -> Result<Json<Charge>, StripeError> {
     probe.ran();
-    let amount = params.require("amount")?.parse().ok().filter(|amount| *amount > 0);
+    let amount = params.require("amount")?;
+    let is_digits = amount.bytes().all(|byte| byte.is_ascii_digit());
+    let amount = amount.parse().ok().filter(|amount| is_digits && *amount > 0);
     let amount = amount.ok_or(StripeError::NoPositiveInteger("amount"))?;
     let (currency, source) = (params.require("currency")?, params.require("source")?);
     let is_paid = source != "tok_chargeDeclined";

@@ -18,6 +18,8 @@ pub(super) enum StripeError {
     UnknownApiKey,
     /// The body is no form: what axum says of it.
     NoForm(FormRejection),
+    /// A field holds a NUL character: 400.
+    NulCharacter,
     /// A field that must be there is not: 400.
     MissingParam(&'static str),
     /// A field is no positive number: 400.
@@ -33,7 +35,9 @@ impl StripeError {
         match self {
             Self::NoApiKey | Self::UnknownApiKey => StatusCode::UNAUTHORIZED,
             Self::NoForm(rejection) => rejection.status(),
-            Self::MissingParam(_) | Self::NoPositiveInteger(_) => StatusCode::BAD_REQUEST,
+            Self::NulCharacter | Self::MissingParam(_) | Self::NoPositiveInteger(_) => {
+                StatusCode::BAD_REQUEST
+            }
             Self::Declined(_) => StatusCode::PAYMENT_REQUIRED,
             Self::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -57,6 +61,7 @@ impl fmt::Display for StripeError {
             ),
             Self::UnknownApiKey => f.write_str("Invalid API Key provided."),
             Self::NoForm(rejection) => f.write_str(&rejection.body_text()),
+            Self::NulCharacter => f.write_str("Invalid string: it contains a NUL character."),
             Self::MissingParam(name) => write!(f, "Missing required param: {name}."),
             Self::NoPositiveInteger(name) => write!(f, "Invalid positive integer: {name}."),
             Self::Declined(_) => f.write_str("Your card was declined."),
@@ -115,7 +120,7 @@ impl IntoResponse for StripeError {
             Self::MissingParam(_) | Self::NoPositiveInteger(_) => (DoNotRecord, answer).into_response(),
             // The row of a declined charge stays.
             Self::Declined(_) => (KeepWrites, answer).into_response(),
-            Self::NoForm(_) | Self::Database(_) => answer.into_response(),
+            Self::NoForm(_) | Self::NulCharacter | Self::Database(_) => answer.into_response(),
         }
     }
 }

@@ -19,9 +19,9 @@ impl Params {
         self.0.get(name).and_then(|values| values.first()).map(String::as_str)
     }
 
-    /// The value of a field that must be there.
+    /// The value of a field that must be there and say something.
     pub(super) fn require(&self, name: &'static str) -> Result<&str, StripeError> {
-        self.get(name).ok_or(StripeError::MissingParam(name))
+        self.get(name).filter(|value| !value.is_empty()).ok_or(StripeError::MissingParam(name))
     }
 
     /// The fields `map[member]`, by their members.
@@ -46,6 +46,10 @@ impl<S: Send + Sync> FromRequest<S> for Params {
         let Form(fields) = request.extract::<Form<Vec<(String, String)>>, _>().await?;
         let mut params = BTreeMap::<String, Vec<String>>::new();
         for (name, value) in fields {
+            // PostgreSQL keeps no such text: refused here, it is the client's mistake and not the database's.
+            if name.contains('\0') || value.contains('\0') {
+                return Err(StripeError::NulCharacter);
+            }
             params.entry(name).or_default().push(value);
         }
         Ok(Self(params))

@@ -51,7 +51,8 @@ pub struct Statements {
     current_transaction: Arc<str>,
     store_failed: Arc<str>,
     mark_broken: Arc<str>,
-    table: String,
+    find: Arc<str>,
+    forget: Arc<str>,
 }
 
 impl sealed::Sealed for Postgres {}
@@ -86,7 +87,8 @@ impl Store for Postgres {
             current_transaction: format!("SELECT {}", sql.current_transaction()).into(),
             store_failed: sql.store_failed().into(),
             mark_broken: sql.mark_broken().into(),
-            table: settings.table.qualified().to_owned(),
+            find: sql.find().into(),
+            forget: sql.forget().into(),
         }
     }
 
@@ -271,8 +273,8 @@ impl Store for Postgres {
         statements: &Statements,
         address: &Address,
     ) -> Result<Option<Found>, Error> {
-        let find = sql::find(&statements.table, address);
-        let row = connection.fetch_optional(sqlx::raw_sql(AssertSqlSafe(find))).await?;
+        let find = statements.query(&statements.find).bind(Uuid::from_bytes(address.id));
+        let row = statements.alone(connection, find).await?;
         row.map(|row| found(&row, address)).transpose()
     }
 
@@ -281,9 +283,12 @@ impl Store for Postgres {
         statements: &Statements,
         address: &Address,
     ) -> Result<bool, Error> {
-        let forget = sql::forget(&statements.table, address);
-        let forgotten = connection.execute(sqlx::raw_sql(AssertSqlSafe(forget))).await?;
-        Ok(forgotten.rows_affected() == 1)
+        let forget = statements
+            .query(&statements.forget)
+            .bind(Uuid::from_bytes(address.id))
+            .bind(&address.scope)
+            .bind(address.key.as_str());
+        Ok(statements.alone(connection, forget).await?.is_some())
     }
 }
 
@@ -292,6 +297,9 @@ fn server_limit_ms(run_limit: Duration) -> i64 {
     // At most a day and some seconds.
     i64::try_from((run_limit + MARGIN).as_millis()).unwrap_or(i64::MAX)
 }
+
+/// How long the one statement of a transaction of its own may take; the engine waits as long for its reply.
+const ALONE_LIMIT: Duration = Duration::from_secs(10);
 
 impl Statements {
     fn query(&self, sql: &Arc<str>) -> Query<'static, Postgres, PgArguments> {
@@ -317,6 +325,9 @@ impl Statements {
     ///
     /// sqlx has an unnamed statement read in one round and run in the next. Between the two a pooler in transaction mode
     /// may change the server, unless a transaction is open.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: dropped, it may leave that transaction open.
     async fn alone(
         &self,
         connection: &mut PgConnection,
@@ -326,7 +337,7 @@ impl Statements {
             return statement.fetch_optional(connection).await;
         }
         // By statements, since sqlx may still count the transaction that is over.
-        connection.execute("BEGIN").await?;
+        connection.execute(AssertSqlSafe(sql::begin_alone(server_limit_ms(ALONE_LIMIT)))).await?;
         let row = statement.fetch_optional(&mut *connection).await;
         connection.execute(if row.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
         row

@@ -1,11 +1,8 @@
 //! The text of the statements, in the order of a request's life.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use uuid::Uuid;
-
-use super::super::{Address, Isolation, Settings};
+use super::super::{Isolation, Settings};
 
 /// How long a statement waits for another request's row where advisory locks are off. Below 50 ms, requests with
 /// keys of their own fail now and then while the table grows.
@@ -260,36 +257,26 @@ impl Sql<'_> {
         );
         self.bounded("SELECT 1", &body, "written.stored")
     }
+
+    /// The live row, for an operator or a run that lost. Locks nothing.
+    pub(super) fn find(&self) -> String {
+        format!("SELECT {COLUMNS} FROM {} AS k WHERE k.id = $1::uuid AND k.expires_at > now()", self.table)
+    }
+
+    /// Locks the row. One that is not committed is not there yet.
+    pub(super) fn forget(&self) -> String {
+        format!(
+            "DELETE FROM {} WHERE id = $1::uuid AND scope = $2::text AND key = $3::text RETURNING true",
+            self.table
+        )
+    }
 }
 
-/// The live row, for an operator or a run that lost. Locks nothing.
+/// Opens a transaction for one statement. A client that drops off the network meanwhile must not hold the key.
 ///
-/// Like [`forget`] with its values in the text, so that it is one message outside any transaction.
-pub(super) fn find(table: &str, address: &Address) -> String {
-    format!(
-        "SELECT {COLUMNS} FROM {table} AS k WHERE k.id = '{id}'::uuid AND k.expires_at > now()",
-        id = Uuid::from_bytes(address.id),
-    )
-}
-
-/// Locks the row. One that is not committed is not there yet.
-pub(super) fn forget(table: &str, address: &Address) -> String {
-    format!(
-        "DELETE FROM {table} WHERE id = '{id}'::uuid AND scope = {scope} AND key = {key}",
-        id = Uuid::from_bytes(address.id),
-        scope = literal(&address.scope),
-        key = literal(address.key.as_str()),
-    )
-}
-
-/// The SQL for a text, in digits: how a quote or a backslash is escaped depends on the session.
-fn literal(text: &str) -> String {
-    let digits = text.bytes().fold(String::new(), |mut digits, byte| {
-        // Writing to a string never fails.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    });
-    format!("convert_from(decode('{digits}', 'hex'), 'UTF8')")
+/// Like [`begin_without_key`] it holds nothing that can fail.
+pub(super) fn begin_alone(limit_ms: i64) -> String {
+    format!("BEGIN; {}", lowered(&limit_ms.to_string(), ""))
 }
 
 /// What completing writes.
