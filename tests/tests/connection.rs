@@ -292,6 +292,8 @@ async fn a_read_only_server_is_unavailable() {
 
         assert_problem(&answer, "idempotency_store_unavailable");
         assert_eq!(after_failover.runs(), 0);
+        // Closed, so that the next request finds the server that has taken over.
+        assert_eq!(after_failover.app.writer.size(), 0);
         assert_ran(&writable.send(&r1()).await, 201);
         // A replay needs a transaction that could write.
         assert_problem(&after_failover.send(&r1()).await, "idempotency_store_unavailable");

@@ -58,7 +58,7 @@ fn explain(settings: &Settings, history: &History, violations: &[Violation]) -> 
         violations.len()
     );
     let shown = violations.iter().take(10);
-    let keys: BTreeSet<_> = shown.clone().map(|violation| violation.at).collect();
+    let keys: BTreeSet<_> = shown.clone().filter_map(|violation| violation.at).collect();
     let shown = shown.map(ToString::to_string);
     let excerpts = keys.into_iter().map(|at| format!("{at}:\n{}", excerpt(history, at)));
     [head].into_iter().chain(shown).chain(excerpts).collect::<Vec<_>>().join("\n\n")
@@ -137,5 +137,7 @@ async fn a_write_that_is_committed_before_its_record_is_found_out() {
     // Only a fault in the short time between the two shows it.
     let broken = broken_by(program, &[], REQUESTS).await;
 
-    assert_eq!(broken, BTreeSet::from([Rule::OneEffect]), "and it is all that is wrong");
+    // Nobody is given a wrong answer: what is wrong is in the database.
+    let expected = BTreeSet::from([Rule::OneEffect, Rule::EffectWithRecord, Rule::SomebodyRan]);
+    assert!(broken.contains(&Rule::OneEffect) && broken.is_subset(&expected), "{broken:?}");
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::Transaction;
 
 use crate::bench::Bench;
-use crate::database::TestDatabase;
+use crate::database::{Place as _, TestDatabase};
 use crate::http::{Request, r1};
 use crate::patience::soon;
 use crate::problem::assert_problem;
@@ -33,6 +33,26 @@ pub async fn another_body_is_refused_and_changes_nothing<DB: TestDatabase>(bench
     assert_eq!(bench.key_row().await, row);
     assert_replays(&first, &server.send(&r1()).await);
     bench.assert_holds(1, 1).await;
+}
+
+// Two keys with one row id do not happen; if they did, the second would be refused and not answered from the first.
+pub async fn a_row_of_another_scope_or_key_under_the_same_id_is_refused<DB: TestDatabase>(bench: &Bench<DB>) {
+    let server = bench.start().await;
+    assert_ran(&server.send(&r1()).await, 201);
+    let row = bench.key_row().await;
+
+    for (column, own, other) in
+        [("scope", &row.scope, "tenant=t2&endpoint=POST%20/orders"), ("key", &row.key, "k-0002")]
+    {
+        let table = bench.place.key_table();
+        bench.place.execute(&format!("UPDATE {table} SET {column} = '{other}'")).await;
+        assert_problem(&server.send(&r1()).await, "idempotency_key_reused");
+        bench.place.execute(&format!("UPDATE {table} SET {column} = '{own}'")).await;
+    }
+
+    assert_eq!(server.runs(), 1);
+    assert_eq!(bench.key_row().await, row);
+    assert!(server.send(&r1()).await.is_replay());
 }
 
 // Cases: F-02

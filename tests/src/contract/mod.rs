@@ -234,6 +234,7 @@ macro_rules! contract {
             }
             mismatch {
                 another_body_is_refused_and_changes_nothing
+                a_row_of_another_scope_or_key_under_the_same_id_is_refused
                 another_body_is_refused_while_the_first_runs
                 another_body_in_another_process_is_refused_once_the_first_is_known
                 the_refusal_says_nothing_of_the_first_request

@@ -17,6 +17,7 @@ use sqlx::Transaction;
 use crate::bench::Bench;
 use crate::database::TestDatabase;
 use crate::http::{Answer, r1};
+use crate::problem::assert_problem;
 use crate::same::{assert_ran, assert_replays};
 use crate::scripted::Script;
 use crate::server::Server;
@@ -264,8 +265,11 @@ pub async fn every_error_links_to_the_documentation<DB: TestDatabase>(bench: &Be
     let missing = server.send(&r1().without("Idempotency-Key")).await;
     let first = server.send(&r1()).await;
     let reused = server.send(&r1().body(r#"{"item":"tea","qty":2}"#)).await;
+    server.app.idempotency.drain(Duration::from_secs(5)).await;
+    let unavailable = server.send(&r1()).await;
 
-    for refused in [missing, reused] {
+    assert_problem(&unavailable, "idempotency_store_unavailable");
+    for refused in [missing, reused, unavailable] {
         assert_eq!(
             refused.field("link"),
             Some(r#"<https://api.test/docs/idempotency>; rel="describedby"; type="text/html""#)

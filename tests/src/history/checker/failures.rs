@@ -25,7 +25,8 @@ pub(super) fn check(history: &History, violations: &mut Vec<Violation>) {
             Outcome::Silence | Outcome::HungUp => None,
         };
         if let Some(rule) = violation {
-            violations.push(Violation { rule, at: attempt.operation.at, detail: attempt.to_string() });
+            let (at, detail) = (Some(attempt.operation.at), attempt.to_string());
+            violations.push(Violation { rule, at, detail });
         }
     }
 }

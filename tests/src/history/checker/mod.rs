@@ -8,11 +8,13 @@ mod failures;
 #[cfg(test)]
 mod made;
 mod refusals;
+mod runs;
 mod story;
 #[cfg(test)]
 mod tests;
 mod traces;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::operation::ScopedKey;
@@ -52,6 +54,11 @@ pub enum Rule {
     FailureByFault,
     /// A connection ends without an answer only if its process died or its handler panicked.
     SilenceByFault,
+    /// An effect, or an answer that is replayed, comes from a request that may have run: not from one that was told that
+    /// it had no effect.
+    SomebodyRan,
+    /// Nothing is in the database that nobody asked for.
+    NothingUnasked,
     /// Whatever is sent often enough gets its final answer.
     FinalAnswer,
     /// An answer is one of those that the endpoint gives.
@@ -63,15 +70,18 @@ pub enum Rule {
 pub struct Violation {
     /// The promise.
     pub rule: Rule,
-    /// The key that it was broken for.
-    pub at: ScopedKey,
+    /// The key that it was broken for; none if nobody has sent it.
+    pub at: Option<ScopedKey>,
     /// What contradicts it.
     pub detail: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}, {}: {}", self.rule, self.at, self.detail)
+        match self.at {
+            Some(at) => write!(f, "{:?}, {at}: {}", self.rule, self.detail),
+            None => write!(f, "{:?}: {}", self.rule, self.detail),
+        }
     }
 }
 
@@ -84,13 +94,24 @@ pub fn check(history: &History) -> Vec<Violation> {
         traces::check(&story, &mut report);
         answers::check(&story, &mut report);
         refusals::check(&story, &mut report);
+        runs::check(&story, &mut report);
     }
+    unasked_records(history, &mut violations);
     failures::check(history, &mut violations);
     for operation in &history.given_up {
         let detail = format!("{operation} was given up");
-        violations.push(Violation { rule: Rule::FinalAnswer, at: operation.at, detail });
+        violations.push(Violation { rule: Rule::FinalAnswer, at: Some(operation.at), detail });
     }
     violations
+}
+
+/// Key rows of no key that was sent, such as those of another scope.
+fn unasked_records(history: &History, violations: &mut Vec<Violation>) {
+    let sent: BTreeSet<_> = history.attempts.iter().map(|attempt| attempt.operation.at.row()).collect();
+    for record in history.records.iter().filter(|record| !sent.contains(&record.row)) {
+        let detail = format!("a record of {:?}", record.row);
+        violations.push(Violation { rule: Rule::NothingUnasked, at: None, detail });
+    }
 }
 
 /// Collects what contradicts the promises of one key.
@@ -101,7 +122,7 @@ struct Report<'v> {
 
 impl Report<'_> {
     fn add(&mut self, rule: Rule, detail: impl Into<String>) {
-        self.violations.push(Violation { rule, at: self.at, detail: detail.into() });
+        self.violations.push(Violation { rule, at: Some(self.at), detail: detail.into() });
     }
 }
 

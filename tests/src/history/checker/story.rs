@@ -8,6 +8,10 @@ use super::super::operation::{Operation, ScopedKey};
 use super::super::record::{Attempt, Effect, Expiry, History, Record};
 use super::super::said::Said;
 
+/// How long the server may be at work on a request after its client has heard the last of it: the run limit, and what the
+/// engine and the database server take at most to end a run and its session after that.
+const LEFT_BEHIND: Duration = Duration::from_secs(80);
+
 /// One key's part of a history.
 #[derive(Debug)]
 pub(super) struct Story<'h> {
@@ -120,7 +124,8 @@ impl<'h> Heard<'h> {
 
     /// Whether the server may have been at work on it at some time in this span.
     pub(super) fn may_be_at_work(&self, from: Duration, to: Duration) -> bool {
-        self.attempt.began < to && !(self.is_over() && self.attempt.ended < from)
+        let ended = self.attempt.ended + if self.is_over() { Duration::ZERO } else { LEFT_BEHIND };
+        self.attempt.began < to && from <= ended
     }
 
     /// Whether nothing of it was left when it ended. Not so without an answer; nor with a failure, because the database

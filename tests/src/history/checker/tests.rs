@@ -109,7 +109,7 @@ fn an_effect_without_a_record() {
     let mut made = one_order();
     made.0.records.clear();
     made.0.attempts.clear();
-    made.breaks(&[Rule::EffectWithRecord]);
+    made.attempt((0, 5), v(1), Outcome::HungUp).breaks(&[Rule::EffectWithRecord]);
 }
 
 #[test]
@@ -281,4 +281,49 @@ fn an_answer_that_the_endpoint_does_not_give() {
     let mut bare = in_progress();
     bare.fields.pop();
     one_order().answered((1, 2), v(1), bare).breaks(&[Rule::KnownAnswer]);
+}
+
+#[test]
+fn who_is_told_that_nothing_happened_has_made_nothing() {
+    Made::default()
+        .fault((0, 10), FaultKind::Cut)
+        .answered((0, 10), v(1), transient())
+        .answered((11, 12), v(1), again(created(v(1), 5)))
+        .effect(v(1), 5)
+        .record(AT, &created(v(1), 5))
+        .breaks(&[Rule::SomebodyRan]);
+}
+
+#[test]
+fn an_answer_is_not_replayed_before_somebody_has_run() {
+    Made::default()
+        .answered((0, 5), v(1), again(created(v(1), 5)))
+        .answered((6, 10), v(1), created(v(1), 5))
+        .effect(v(1), 5)
+        .record(AT, &created(v(1), 5))
+        .breaks(&[Rule::SomebodyRan]);
+}
+
+#[test]
+fn nothing_is_there_that_nobody_asked_for() {
+    let other = ScopedKey { tenant: 9, ..AT };
+    one_order().record(other, &created(v(1), 5)).breaks(&[Rule::NothingUnasked]);
+    one_order().effect(v(2), 6).breaks(&[Rule::NothingUnasked, Rule::OneEffect]);
+}
+
+#[test]
+fn no_row_is_left_without_an_answer() {
+    let mut made = one_order();
+    made.0.records[0].answer = None;
+    made.breaks(&[Rule::AnswerWithRecord, Rule::EffectWithRecord]);
+}
+
+#[test]
+fn a_client_that_has_hung_up_explains_a_refusal_only_for_as_long_as_its_run_may_last() {
+    let an_hour_later = (3_600_000, 3_600_010);
+    let hung_up = || one_order().attempt((0, 5), v(1), Outcome::HungUp);
+    hung_up().answered((20, 30), v(1), in_progress()).breaks(&[]);
+    hung_up().answered(an_hour_later, v(1), in_progress()).breaks(&[Rule::TrueInProgress]);
+    let of_another = || one_order().attempt((0, 5), v(2), Outcome::HungUp);
+    of_another().answered(an_hour_later, v(1), reused()).breaks(&[Rule::TrueReuse]);
 }

@@ -22,6 +22,9 @@ pub(super) fn check(story: &Story<'_>, report: &mut Report<'_>) {
     if story.records.len() > 1 {
         report.add(Rule::OneRecord, format!("{} key rows", story.records.len()));
     }
+    if story.records.iter().any(|record| record.is_live && record.answer.is_none()) {
+        report.add(Rule::EffectWithRecord, "a record without an answer, and nobody at work");
+    }
     let is_recorded = story.records.iter().any(|record| record.is_live && record.answer.is_some());
     let has_effect = story.effects.last().is_some_and(|effects| !effects.is_empty());
     if has_effect && !is_recorded {
