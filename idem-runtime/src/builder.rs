@@ -264,8 +264,9 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
-    /// Whether the engine's answers to a request with a key, the handler's and its own, repeat the key in the field that it
-    /// came in, bare where it can be read back so, else quoted; `false` if not given, since keys end up in logs, and `true` in [Stripe's shape](ErrorShape::stripe).
+    /// Whether the engine's answers to a request with a key, the handler's and its own, repeat the key in the field that
+    /// it came in, bare where it can be read back so, else quoted. If not given, `false`, since keys end up in logs, or
+    /// `true` in [Stripe's shape](ErrorShape::stripe).
     pub fn echo_key(mut self, on: bool) -> Self {
         self.http.echoes_key = Some(on);
         self
