@@ -15,20 +15,29 @@ pub(super) fn check(history: &History, violations: &mut Vec<Violation>) {
     let mut attempts: Vec<_> = history.attempts.iter().collect();
     attempts.sort_by_key(|attempt| attempt.ended);
 
+    let is_failed = |attempt: &&Attempt| matches!(attempt.said(), Some(Said::Failed(_)));
     let mut blamed = Blamed::default();
-    for attempt in attempts {
-        let violation = match &attempt.outcome {
-            Outcome::Answered(_) if !matches!(attempt.said(), Some(Said::Failed(_))) => None,
-            Outcome::Answered(_) if blamed.explains(history, attempt) => None,
-            Outcome::Answered(_) => Some(Rule::FailureByFault),
-            Outcome::Silence if !is_killed(history, attempt) => Some(Rule::SilenceByFault),
-            Outcome::Silence | Outcome::HungUp => None,
-        };
-        if let Some(rule) = violation {
-            let (at, detail) = (Some(attempt.operation.at), attempt.to_string());
-            violations.push(Violation { rule, at, detail });
-        }
+    let (hit, others): (Vec<_>, Vec<_>) =
+        attempts.iter().copied().filter(is_failed).partition(|attempt| blamed.explains(history, attempt));
+    let unexplained =
+        others.into_iter().filter(|attempt| !hit.iter().any(|hit| may_have_waited(attempt, hit)));
+    let unexplained = unexplained.map(|attempt| (Rule::FailureByFault, attempt));
+
+    let silent = attempts.iter().copied().filter(|attempt| attempt.outcome == Outcome::Silence);
+    let silent = silent.filter(|attempt| !is_killed(history, attempt));
+    for (rule, attempt) in unexplained.chain(silent.map(|attempt| (Rule::SilenceByFault, attempt))) {
+        let (at, detail) = (Some(attempt.operation.at), attempt.to_string());
+        violations.push(Violation { rule, at, detail });
     }
+}
+
+/// Whether a request may have waited for one that a fault hit. It shares that one's failure then, though it came after
+/// the fault.
+fn may_have_waited(attempt: &Attempt, hit: &Attempt) -> bool {
+    attempt.process == hit.process
+        && attempt.operation.at == hit.operation.at
+        && attempt.began <= hit.ended
+        && hit.began <= attempt.ended
 }
 
 /// Whether the process of a request died while it was under way, or its handler panics.

@@ -327,3 +327,11 @@ fn a_client_that_has_hung_up_explains_a_refusal_only_for_as_long_as_its_run_may_
     let of_another = || one_order().attempt((0, 5), v(2), Outcome::HungUp);
     of_another().answered(an_hour_later, v(1), reused()).breaks(&[Rule::TrueReuse]);
 }
+
+// Seed 6 with 20 000 requests showed it.
+#[test]
+fn who_waited_for_a_request_that_a_fault_hit_shares_its_failure() {
+    let hit = || one_order().fault((23, 23), FaultKind::Cut).answered((20, 30), v(1), transient());
+    hit().answered((25, 29), v(1), transient()).breaks(&[]);
+    hit().answered((31, 35), v(1), transient()).breaks(&[Rule::FailureByFault]);
+}
