@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::env;
 
 use idem_tests::bench::{Bench, run_on_own_database_within};
+use idem_tests::faults::is_long;
 use idem_tests::history::checker::{Rule, Violation, check, excerpt};
 use idem_tests::history::figures::Figures;
 use idem_tests::history::record::History;
@@ -81,8 +82,7 @@ async fn assert_right(seed: u64, requests: usize) {
 // Cases, F-01, C-05, S-01, X-03, T-04, T-05, T-06, T-07, T-08
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_histories_with_faults_break_no_promise() {
-    let is_long = env::var("IDEM_TEST_LONG").is_ok_and(|value| value == "1");
-    let (seeds, requests) = if is_long { (LONG_SEEDS, LONG_REQUESTS) } else { (SEEDS, REQUESTS) };
+    let (seeds, requests) = if is_long() { (LONG_SEEDS, LONG_REQUESTS) } else { (SEEDS, REQUESTS) };
     let seeds = number("IDEM_TEST_SEED").map_or_else(|| seeds.to_vec(), |seed| vec![seed]);
     let requests = number("IDEM_TEST_REQUESTS").map_or(Ok(requests), usize::try_from);
     for seed in seeds {
