@@ -6,16 +6,17 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use axum::response::Response;
-use sqlx::{Connection as _, Transaction};
-use sqlx_core::transaction::TransactionManager;
+use sqlx::Connection as _;
 
 use crate::answer::{Answer, answer_from};
-use crate::engine::{BoxFuture, RETRIES, within};
+use crate::engine::BoxFuture;
 use crate::held::{END_LIMIT, Held};
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
+use crate::limits::{RETRIES, within};
 use crate::problem::Problem;
 use crate::replay::StoredResponse;
+use crate::rollback::Condition;
 use crate::store::{Cause, KeyRequest, Store};
 
 /// A run whose transaction is over.
@@ -54,65 +55,6 @@ pub(crate) struct Unstored<DB: Store> {
     pub(crate) mark: DB::Mark,
     pub(crate) stored: StoredResponse,
     pub(crate) response: Response,
-}
-
-/// Whether a connection may go back to its pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Condition {
-    /// Its transaction ended with the database's word.
-    Clean,
-    /// It did not, or nobody knows: the connection is closed.
-    Suspect,
-}
-
-/// What became of a ROLLBACK.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RolledBack {
-    /// The database says that it is done.
-    Acknowledged,
-    /// It failed or took too long; nothing was committed, so nothing stays.
-    Failed,
-    /// There was no transaction any more: the handler had ended it.
-    Lost,
-}
-
-impl RolledBack {
-    pub(crate) fn condition(self) -> Condition {
-        if self == Self::Acknowledged { Condition::Clean } else { Condition::Suspect }
-    }
-}
-
-/// Rolls back to depth 0, through whatever the handler left nested.
-pub(crate) async fn roll_back<DB: Store>(tx: &mut Transaction<'_, DB>) -> RolledBack {
-    if DB::TransactionManager::get_transaction_depth(tx) == 0 {
-        return RolledBack::Lost;
-    }
-    let to_depth_zero = async {
-        while DB::TransactionManager::get_transaction_depth(tx) > 0 {
-            if let Err(error) = DB::TransactionManager::rollback(tx).await {
-                if DB::is_rolled_back(&error) {
-                    return Ok(());
-                }
-                // The reply may be that to a statement which the handler gave up; the second is ROLLBACK's own.
-                if !matches!(error, sqlx::Error::Database(_)) {
-                    return Err(error);
-                }
-                DB::TransactionManager::rollback(tx).await?;
-            }
-        }
-        Ok::<(), sqlx::Error>(())
-    };
-    match tokio::time::timeout(END_LIMIT, to_depth_zero).await {
-        Ok(Ok(())) => RolledBack::Acknowledged,
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "a ROLLBACK failed; its connection is closed");
-            RolledBack::Failed
-        }
-        Err(_elapsed) => {
-            tracing::warn!("a ROLLBACK took too long; its connection is closed");
-            RolledBack::Failed
-        }
-    }
 }
 
 /// Waits until the database has done with a statement that failed outside any transaction.

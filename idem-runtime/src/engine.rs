@@ -26,35 +26,20 @@ use tokio_util::sync::DropGuard;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::answer::Answer;
-use crate::ending::{Condition, Ended, Ending, roll_back};
+use crate::ending::{Ended, Ending};
 use crate::execute::Stop;
 use crate::execution::Execution;
 use crate::held::Held;
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
+use crate::limits::within;
 use crate::options::Rules;
 use crate::outcome::{self, Plan, Verdict};
 use crate::problem::Problem;
 use crate::reserving::{Begun, Refused};
+use crate::rollback::{Condition, roll_back};
 use crate::store::{Cause, KeyRequest, Probe, Store};
 use crate::turn::Turn;
-
-/// How long a statement of the engine may take once the handler has run. A server that does not reply within it will
-/// hardly do so later, and the client has given up.
-const STATEMENT_LIMIT: Duration = Duration::from_secs(10);
-
-/// The statement's result; after [`STATEMENT_LIMIT`], that no reply came.
-pub(crate) async fn within<T>(
-    statement: impl Future<Output = Result<T, sqlx::Error>>,
-) -> Result<T, sqlx::Error> {
-    match tokio::time::timeout(STATEMENT_LIMIT, statement).await {
-        Ok(result) => result,
-        Err(elapsed) => Err(sqlx::Error::Io(elapsed.into())),
-    }
-}
-
-/// How often a reservation, or the storing of a failed answer, begins again after losing a race.
-pub(crate) const RETRIES: usize = 3;
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -317,7 +302,7 @@ impl<'h, DB: Store> Commit<'h, DB> {
                     tracing::error!(%error, "a run cannot be committed");
                     // A server sends the error before it releases the locks; its word on the ROLLBACK comes after, so
                     // that a retry does not meet what is left of this run.
-                    roll_back(&mut tx).await;
+                    roll_back::<DB>(&mut tx).await;
                     let problem = if Cause::of(&error) == Cause::Conflict {
                         Problem::Transient
                     } else if Cause::is_silent(&error) {

@@ -5,8 +5,7 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx_core::transaction::TransactionManager;
 
-#[cfg(feature = "axum")]
-use crate::ending::Condition;
+use crate::rollback::Condition;
 use crate::store::Store;
 
 /// How long the end of a transaction is awaited: its ROLLBACK, or the server's last word on it.
@@ -46,7 +45,6 @@ impl<DB: Store> Held<DB> {
     }
 
     /// Releases or closes the connection, by what is known of it. Without one, nothing.
-    #[cfg(feature = "axum")]
     pub(crate) async fn end(&mut self, condition: Condition) {
         match condition {
             Condition::Clean => self.release().await,

@@ -104,6 +104,8 @@ mod idempotency;
 mod inert;
 mod key;
 mod key_value;
+mod limits;
+mod rollback;
 mod scope;
 #[cfg(feature = "axum")]
 mod steps;
@@ -123,7 +125,6 @@ mod axum;
 mod ending;
 #[cfg(feature = "axum")]
 mod engine;
-#[cfg(feature = "axum")]
 mod execute;
 #[cfg(feature = "axum")]
 mod execution;

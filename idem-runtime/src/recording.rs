@@ -5,9 +5,11 @@ use axum::response::Response;
 use http::response::Parts;
 use sqlx_core::transaction::TransactionManager;
 
-use crate::ending::{Condition, Ended, Ending, RolledBack, Unstored, roll_back};
-use crate::engine::{Attempt, Commit, Keyed, Recorded, Run, within};
+use crate::ending::{Ended, Ending, Unstored};
+use crate::engine::{Attempt, Commit, Keyed, Recorded, Run};
+use crate::limits::within;
 use crate::problem::Problem;
+use crate::rollback::{Condition, RolledBack, roll_back};
 use crate::store::{Cause, Complete, Probe, Store};
 
 impl<'h, DB: Store> Attempt<'h, DB> {
@@ -58,7 +60,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             Ok(kept) => kept,
             Err(problem) => return self.reject(problem).await,
         };
-        match roll_back(&mut self.tx).await {
+        match roll_back::<DB>(&mut self.tx).await {
             RolledBack::Acknowledged => {}
             RolledBack::Lost => return self.lose().await,
             RolledBack::Failed => {
@@ -117,7 +119,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
 
     /// Rolls back and answers a problem.
     pub(crate) async fn reject(mut self, problem: Problem) -> Recorded<'h, DB> {
-        let rolled_back = roll_back(&mut self.tx).await;
+        let rolled_back = roll_back::<DB>(&mut self.tx).await;
         if rolled_back == RolledBack::Lost {
             return self.lose().await;
         }
@@ -126,7 +128,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
 
     /// Rolls back and leaves nothing behind.
     pub(crate) async fn abandon(mut self, ending: Ending<DB>) -> Recorded<'h, DB> {
-        let condition = roll_back(&mut self.tx).await.condition();
+        let condition = roll_back::<DB>(&mut self.tx).await.condition();
         self.ended(ending, condition)
     }
 

@@ -7,11 +7,13 @@ use sqlx::{Connection, Transaction};
 use sqlx_core::transaction::TransactionManager;
 
 use crate::answer::{Answer, answer_from};
-use crate::ending::{Condition, Ended, Ending, RolledBack, roll_back};
-use crate::engine::{RETRIES, Run};
+use crate::ending::{Ended, Ending};
+use crate::engine::Run;
 use crate::held::Held;
 use crate::in_process::Attempt as Attempted;
+use crate::limits::RETRIES;
 use crate::problem::Problem;
+use crate::rollback::{Condition, RolledBack, roll_back};
 use crate::store::{Cause, Found, Reserve, Store};
 
 /// A transaction in which the key is reserved.
@@ -101,7 +103,7 @@ impl<DB: Store> Run<DB> {
                 return Ok(Begun { tx, lock, mark: Some(mark) });
             }
             // Awaited before anything is answered, so that a retry at once does not meet what is left of this one.
-            let rolled_back = roll_back(&mut tx).await;
+            let rolled_back = roll_back::<DB>(&mut tx).await;
             let condition = rolled_back.condition();
             match reserved {
                 Ok(Reserve::Found(found)) => return Err(Refused::found(found, condition)),
@@ -123,7 +125,7 @@ impl<DB: Store> Run<DB> {
             let statement = DB::begin(isolation);
             DB::TransactionManager::begin(&mut tx, Some(statement)).await.map_err(not_begun)?;
         }
-        let condition = roll_back(&mut tx).await.condition();
+        let condition = roll_back::<DB>(&mut tx).await.condition();
         Err(Refused::failed(Problem::StoreUnavailable, condition))
     }
 

@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::ending::Condition;
 use crate::engine::{Reserved, Run};
 use crate::held::Held;
 use crate::reserving::Refused;
+use crate::rollback::Condition;
 use crate::store::Store;
 
 /// The shortest time between two attempts.
