@@ -212,7 +212,7 @@ impl<DB: Store> Call<DB> {
             Problem::FingerprintFailed
         })?;
         let request = KeyRequest {
-            address: Address::new(&self.engine.settings.table, &scope, key.clone()),
+            address: Address::new(&self.engine.settings.table, &scope, &key),
             fingerprint,
             ttl_secs: self.rules.ttl_secs,
             run_limit: self.rules.run_limit(),

@@ -75,7 +75,8 @@ pub(crate) fn answer_from(found: &Found, fingerprint: &Digest) -> Answer {
             Some(stored) => Answer::Replay(stored.clone()),
             None => Answer::Problem(Problem::NeedsReconciliation),
         },
-        Found::Completed(_) => Answer::Problem(Problem::KeyReused),
+        // A message, if the scope has the parts of an inbox, is another request too: its work is done.
+        Found::Completed(_) | Found::Message(_) => Answer::Problem(Problem::KeyReused),
         Found::Broken(_) => Answer::Problem(Problem::NeedsReconciliation),
         Found::Collision => {
             tracing::error!("two idempotency keys have the same row id; the second is refused");

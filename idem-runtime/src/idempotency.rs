@@ -147,14 +147,8 @@ impl<DB: Store> Idempotency<DB> {
     /// # Cancel safety
     /// Cancel safe: it only reads. Dropped, it closes its connection.
     pub async fn find(&self, scope: &Scope, key: &IdempotencyKey) -> Result<Option<KeyRow>, Error> {
-        let address = Address::new(&self.0.settings.table, scope, key.clone());
-        let mut held = Held::new(DB::acquire_reader(&self.0.pools).await?);
-        let found = DB::find(held.connection(), &self.0.statements, &address).await?;
-        held.release().await;
-        Ok(match found {
-            Some(Found::Completed(row) | Found::Broken(row)) => Some(*row),
-            Some(Found::Collision) | None => None,
-        })
+        let address = Address::new(&self.0.settings.table, scope, key);
+        self.0.find(&address).await
     }
 
     /// Deletes the row of `key` within `scope`, expired or not, so that the next request with the key runs. `true` if
@@ -169,15 +163,31 @@ impl<DB: Store> Idempotency<DB> {
     /// # Cancel safety
     /// Cancel safe: dropped, the row is deleted or it is not, and the connection is closed.
     pub async fn forget(&self, scope: &Scope, key: &IdempotencyKey) -> Result<bool, Error> {
-        let address = Address::new(&self.0.settings.table, scope, key.clone());
-        let mut held = Held::new(DB::acquire(&self.0.pools).await?);
-        let is_forgotten = DB::forget(held.connection(), &self.0.statements, &address).await?;
-        held.release().await;
-        Ok(is_forgotten)
+        let address = Address::new(&self.0.settings.table, scope, key);
+        self.0.forget(&address).await
     }
 }
 
 impl<DB: Store> Inner<DB> {
+    /// Reads the live row at an address.
+    pub(crate) async fn find(&self, address: &Address) -> Result<Option<KeyRow>, Error> {
+        let mut held = Held::new(DB::acquire_reader(&self.pools).await?);
+        let found = DB::find(held.connection(), &self.statements, address).await?;
+        held.release().await;
+        Ok(match found {
+            Some(Found::Completed(row) | Found::Broken(row) | Found::Message(row)) => Some(*row),
+            Some(Found::Collision) | None => None,
+        })
+    }
+
+    /// Deletes the row at an address.
+    pub(crate) async fn forget(&self, address: &Address) -> Result<bool, Error> {
+        let mut held = Held::new(DB::acquire(&self.pools).await?);
+        let is_forgotten = DB::forget(held.connection(), &self.statements, address).await?;
+        held.release().await;
+        Ok(is_forgotten)
+    }
+
     /// Checks the table, once for as long as it is found right.
     pub(crate) async fn check(&self, connection: &mut DB::Connection) -> Result<(), Error> {
         if self.is_checked.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! How long a statement may take, and how often one is tried again.
+//! How long a row is kept, how long a statement may take, and how often one is tried again.
 
 use std::future::Future;
 use std::time::Duration;
@@ -19,3 +19,12 @@ pub(crate) async fn within<T>(
 
 /// How often a reservation, or the storing of a failed answer, begins again after losing a race.
 pub(crate) const RETRIES: usize = 3;
+
+/// The longest TTL, in seconds: ten years of 365 days.
+const LONGEST_TTL_SECS: u64 = 10 * 365 * 86_400;
+
+/// A TTL in whole seconds, rounded up, within the range that one has.
+pub(crate) fn ttl_secs(ttl: Duration) -> u64 {
+    let secs = ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0));
+    secs.clamp(1, LONGEST_TTL_SECS)
+}

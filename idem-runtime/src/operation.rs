@@ -14,6 +14,7 @@ use crate::engine::outcome;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 use crate::key_value::KeyValue;
+use crate::limits::ttl_secs;
 use crate::options::{InProgress, Options};
 use crate::outcome::{RecordRule, Verdict};
 use crate::policy::Policy;
@@ -21,9 +22,6 @@ use crate::scope::ScopeValue;
 use crate::steps::run;
 use crate::store::Store;
 use crate::transient::{Look, LookAt as _, Transient};
-
-/// The longest TTL, in seconds: ten years of 365 days.
-const LONGEST_TTL_SECS: u64 = 10 * 365 * 86_400;
 
 /// How long a duplicate may wait, in milliseconds.
 const WAITS_MS: std::ops::RangeInclusive<u128> = 10..=10_000;
@@ -134,8 +132,7 @@ impl<DB: Store> Operation<DB> {
     /// How long the key is remembered from its reservation, in whole seconds, rounded up: 1 s to 10 years, what is
     /// beyond counts as the nearer of them; one day if not given. Below a day, a client that retries late runs again.
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        let secs = ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0));
-        self.call.rules().ttl_secs = secs.clamp(1, LONGEST_TTL_SECS);
+        self.call.rules().ttl_secs = ttl_secs(ttl);
         self
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+#[cfg(feature = "axum")]
 use crate::IdempotencyKey;
 use crate::fingerprint::put_prefixed;
 
@@ -216,13 +217,13 @@ impl Scope {
 
     /// The primary key of the key row: the first 16 bytes of SHA-256 over `"idid1"`, f(label) and f(value) of
     /// each part in order, f(key); f(x) is the length of x in bytes as 32 bits, big-endian, then x.
-    pub(crate) fn id(&self, key: &IdempotencyKey) -> [u8; 16] {
+    pub(crate) fn id(&self, key: &str) -> [u8; 16] {
         let mut hash = Sha256::new_with_prefix("idid1");
         for (label, value) in &self.parts {
             put_prefixed(&mut hash, label.as_bytes());
             put_prefixed(&mut hash, value.as_bytes());
         }
-        put_prefixed(&mut hash, key.as_str().as_bytes());
+        put_prefixed(&mut hash, key.as_bytes());
         first_bytes(hash)
     }
 

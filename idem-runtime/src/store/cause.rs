@@ -41,6 +41,12 @@ impl Cause {
         }
     }
 
+    /// Whether the server refuses the statement because one before it has failed in the transaction: 25P02.
+    pub(crate) fn is_aborted(error: &Error) -> bool {
+        // SQLite, which goes on, has no such code.
+        error.as_database_error().is_some_and(|reported| reported.code().as_deref() == Some("25P02"))
+    }
+
     /// Whether no reply came, so that the server may have done the work.
     pub(crate) fn is_silent(error: &Error) -> bool {
         !matches!(error, Error::Database(_)) || Self::of(error) == Self::ConnectionLost

@@ -11,7 +11,7 @@ mod postgres;
 mod sqlite;
 mod table;
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::future::Future;
 use std::time::{Duration, Instant};
 
@@ -146,6 +146,24 @@ pub trait Store: Database + sealed::Sealed {
         answer: &'c StoredResponse,
     ) -> impl Future<Output = Result<bool, Error>> + Send + 'c;
 
+    /// Claims a message in the transaction that is open, of which `begun` says when its BEGIN was sent if that was the
+    /// engine's. Waits for another transaction that holds the message, where two can write at once.
+    #[doc(hidden)]
+    fn claim<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        message: &'c MessageRequest,
+        begun: Option<Instant>,
+    ) -> impl Future<Output = Result<Claimed, Error>> + Send + 'c;
+
+    /// What became of a transaction in which messages were claimed; `first` is the first of them, where it is known.
+    #[doc(hidden)]
+    fn probe_claims<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        first: Option<&'c Address>,
+    ) -> impl Future<Output = Result<Probe, Error>> + Send + 'c;
+
     /// Reads the live row of the key, if there is one.
     #[doc(hidden)]
     fn find<'c>(
@@ -207,13 +225,40 @@ pub struct Address {
     pub(crate) id: [u8; 16],
     pub(crate) lock_id: i64,
     pub(crate) scope: String,
-    pub(crate) key: IdempotencyKey,
+    pub(crate) key: KeyText,
 }
 
 impl Address {
-    pub(crate) fn new(table: &Table, scope: &Scope, key: IdempotencyKey) -> Self {
-        let id = scope.id(&key);
+    pub(crate) fn new(table: &Table, scope: &Scope, key: impl Into<KeyText>) -> Self {
+        let key = key.into();
+        let id = scope.id(key.as_str());
         Self { id, lock_id: lock_id(table.qualified(), &id), scope: scope.text(), key }
+    }
+}
+
+/// What the `key` column holds: an idempotency key, or the id of a message. `Debug` shows nothing of it.
+#[derive(Clone)]
+pub(crate) struct KeyText(String);
+
+impl KeyText {
+    pub(crate) fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&IdempotencyKey> for KeyText {
+    fn from(key: &IdempotencyKey) -> Self {
+        Self(key.as_str().to_owned())
+    }
+}
+
+impl Debug for KeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyText(_)")
     }
 }
 
@@ -227,6 +272,46 @@ pub struct KeyRequest {
     pub(crate) ttl_secs: u64,
     /// How long the run may take, which the server is told where it can end a run.
     pub(crate) run_limit: Duration,
+}
+
+/// What a consumer wants of the row of a message.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct MessageRequest {
+    pub(crate) address: Address,
+    /// The TTL in seconds.
+    pub(crate) ttl_secs: u64,
+    /// How long another transaction that holds the message is waited for.
+    pub(crate) wait: Duration,
+}
+
+/// What became of a claim.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// This transaction has claimed the message.
+    Fresh,
+    /// The message has a live row already.
+    Duplicate,
+    /// Another transaction holds the message.
+    InProgress,
+    /// The row belongs to another message, or to a key, with the same id.
+    Collision,
+    /// The transaction is older than its BEGIN: the connection came from the pool with one open (sqlx issue 4385).
+    Foreign,
+}
+
+impl Claimed {
+    /// As it stands in logs.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Duplicate => "duplicate",
+            Self::InProgress => "in_progress",
+            Self::Collision => "collision",
+            Self::Foreign => "foreign",
+        }
+    }
 }
 
 /// What became of a reserving statement.
@@ -253,6 +338,8 @@ pub enum Found {
     Completed(Box<KeyRow>),
     /// A row without an answer: the handler ended its transaction itself.
     Broken(Box<KeyRow>),
+    /// A message that was consumed: complete, and without an answer.
+    Message(Box<KeyRow>),
     /// The row belongs to another scope and key with the same id.
     Collision,
 }
@@ -265,23 +352,42 @@ pub struct KeyRow {
     pub(crate) fingerprint: Vec<u8>,
     /// The version of the rules under which the digest was taken.
     pub(crate) fingerprint_version: i16,
-    /// The stored answer, or `None` if the handler ended its transaction by itself and left the row without one.
+    /// The stored answer. `None` if the row is that of a message, which has none, or if the handler ended its
+    /// transaction by itself and left the row without one: see [`is_broken`](Self::is_broken).
     pub response: Option<StoredResponse>,
-    /// When the key was reserved, in microseconds since 1970-01-01 UTC, by the database's clock.
+    /// When the key was reserved, or the message claimed, in microseconds since 1970-01-01 UTC, by the database's clock.
     pub created_at_micros: i64,
+    /// When the answer was stored, or the message claimed, in microseconds since 1970-01-01 UTC, by the database's clock;
+    /// `None` if nothing was completed.
+    pub completed_at_micros: Option<i64>,
     /// When the row stops counting, in microseconds since 1970-01-01 UTC, by the database's clock.
     pub expires_at_micros: i64,
 }
 
 impl Found {
-    /// A row of this scope and key, by whether it holds an answer.
+    /// A row of this scope and key, by what it holds.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     fn of(row: KeyRow) -> Self {
-        if row.response.is_some() { Self::Completed(Box::new(row)) } else { Self::Broken(Box::new(row)) }
+        let kind = match (&row.response, row.completed_at_micros) {
+            (Some(_), _) => Self::Completed,
+            (None, Some(_)) => Self::Message,
+            (None, None) => Self::Broken,
+        };
+        kind(Box::new(row))
     }
 }
 
 impl KeyRow {
+    /// Whether the handler ended its transaction by itself, so that what it wrote may stay and every retry is answered
+    /// 409 `idempotency_needs_reconciliation`. A person has to look; then
+    /// [`Idempotency::forget`](crate::Idempotency::forget) frees the key.
+    ///
+    /// Never of a message that an [`Inbox`](crate::Inbox) has claimed: its row has no answer either, but is complete.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        self.response.is_none() && self.completed_at_micros.is_none()
+    }
+
     /// Whether this row was left by a request with this fingerprint. A digest of another version proves nothing,
     /// so it is refused rather than replayed.
     pub(crate) fn is_of(&self, fingerprint: &Digest) -> bool {

@@ -20,6 +20,7 @@ pub mod expiry;
 pub mod extractor;
 pub mod fingerprint;
 pub mod header;
+pub mod inbox;
 pub mod limit;
 pub mod lookup;
 pub mod method;
@@ -210,6 +211,9 @@ macro_rules! contract {
                 a_look_alike_of_the_field_name_is_no_key
                 keys_that_differ_in_case_are_two
                 a_caller_who_is_nobody_is_told_so_first
+            }
+            inbox {
+                a_message_is_processed_once
             }
             limit {
                 a_body_is_collected_within_the_run_limit_of_its_handler

@@ -18,10 +18,11 @@ use uuid::Uuid;
 use self::sql::{MARGIN, Sql};
 use super::cause::Cause;
 use super::{
-    Address, Complete, Found, Isolation, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, sealed,
-    status_number,
+    Address, Claimed, Complete, Found, Isolation, KeyRequest, KeyRow, MessageRequest, Probe, Reserve,
+    Settings, Source, Store, sealed, status_number,
 };
 use crate::fingerprint::FORMAT_VERSION;
+use crate::limits::RETRIES;
 use crate::replay::StoredResponse;
 
 /// Where a reserved row is, and the transaction that wrote it.
@@ -51,6 +52,9 @@ pub struct Statements {
     current_transaction: Arc<str>,
     store_failed: Arc<str>,
     mark_broken: Arc<str>,
+    claim: Arc<str>,
+    claimed: Arc<str>,
+    claim_expired: Arc<str>,
     find: Arc<str>,
     forget: Arc<str>,
 }
@@ -87,6 +91,9 @@ impl Store for Postgres {
             current_transaction: format!("SELECT {}", sql.current_transaction()).into(),
             store_failed: sql.store_failed().into(),
             mark_broken: sql.mark_broken().into(),
+            claim: sql.claim().into(),
+            claimed: sql.claimed().into(),
+            claim_expired: sql.claim_expired().into(),
             find: sql.find().into(),
             forget: sql.forget().into(),
         }
@@ -217,16 +224,7 @@ impl Store for Postgres {
             ),
             None => (sql::RUN_WITHOUT_KEY.into_sql_str(), sql::WITHOUT_KEY),
         };
-        // One message, which does not ask for the transaction that it may find lost.
-        match connection.fetch_one(sqlx::raw_sql(statement)).await {
-            Ok(row) => {
-                let current: Option<String> = row.try_get(0)?;
-                let is_own = current.as_deref() == Some(own);
-                Ok(if is_own { Probe::Own } else { Probe::Lost })
-            }
-            Err(Error::Database(error)) if error.code().as_deref() == Some("25P02") => Ok(Probe::Aborted),
-            Err(error) => Err(error),
-        }
+        probe(connection, statement, |current| current == own).await
     }
 
     fn is_rolled_back(_: &Error) -> bool {
@@ -268,6 +266,54 @@ impl Store for Postgres {
         }
     }
 
+    async fn claim(
+        connection: &mut PgConnection,
+        statements: &Statements,
+        message: &MessageRequest,
+        begun: Option<Instant>,
+    ) -> Result<Claimed, Error> {
+        for _ in 0..=RETRIES {
+            let row = match statements.claiming(&statements.claim, message).fetch_one(&mut *connection).await
+            {
+                Ok(row) => row,
+                Err(error) => return not_claimed(error),
+            };
+            if begun.map(|begun| is_foreign(&row, begun)).transpose()?.unwrap_or(false) {
+                return Ok(Claimed::Foreign);
+            }
+            if row.try_get("is_claimed")? {
+                return Ok(Claimed::Fresh);
+            }
+
+            // A statement of its own: under READ COMMITTED its snapshot shows the row that was in the way.
+            let claimed = statements.query(&statements.claimed).bind(Uuid::from_bytes(message.address.id));
+            let Some(row) = claimed.fetch_optional(&mut *connection).await? else { continue };
+            if row.try_get("live")? {
+                let is_same = row.try_get::<&str, _>("scope")? == message.address.scope
+                    && row.try_get::<&str, _>("key")? == message.address.key.as_str();
+                return Ok(if is_same { Claimed::Duplicate } else { Claimed::Collision });
+            }
+            let claim = statements.claiming(&statements.claim_expired, message);
+            match claim.fetch_one(&mut *connection).await {
+                Ok(row) if row.try_get("is_claimed")? => return Ok(Claimed::Fresh),
+                Ok(_) => {}
+                Err(error) => return not_claimed(error),
+            }
+        }
+        Ok(Claimed::InProgress)
+    }
+
+    async fn probe_claims(
+        connection: &mut PgConnection,
+        _: &Statements,
+        first: Option<&Address>,
+    ) -> Result<Probe, Error> {
+        let first = first.map(|address| Uuid::from_bytes(address.id).to_string());
+        // Where the setting was, and is no more, it is empty.
+        let is_own = |current: &str| first.as_ref().map_or(!current.is_empty(), |first| current == first);
+        probe(connection, sql::FIRST_CLAIM.into_sql_str(), is_own).await
+    }
+
     async fn find(
         connection: &mut PgConnection,
         statements: &Statements,
@@ -292,10 +338,34 @@ impl Store for Postgres {
     }
 }
 
+/// Asks the transaction for one text, which is its own by what `is_own` says of it.
+///
+/// One message, which does not ask for the transaction that it may find lost.
+async fn probe(
+    connection: &mut PgConnection,
+    statement: SqlStr,
+    is_own: impl FnOnce(&str) -> bool,
+) -> Result<Probe, Error> {
+    match connection.fetch_one(sqlx::raw_sql(statement)).await {
+        Ok(row) => {
+            let current: Option<String> = row.try_get(0)?;
+            Ok(if current.as_deref().is_some_and(is_own) { Probe::Own } else { Probe::Lost })
+        }
+        Err(error) if Cause::is_aborted(&error) => Ok(Probe::Aborted),
+        Err(error) => Err(error),
+    }
+}
+
 /// The server's time-outs for a run of this limit, in milliseconds.
 fn server_limit_ms(run_limit: Duration) -> i64 {
     // At most a day and some seconds.
     i64::try_from((run_limit + MARGIN).as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A TTL as `make_interval` takes it.
+#[expect(clippy::cast_precision_loss, reason = "at most ten years, so exact in a double")]
+fn seconds(ttl_secs: u64) -> f64 {
+    ttl_secs as f64
 }
 
 /// How long the one statement of a transaction of its own may take; the engine waits as long for its reply.
@@ -306,18 +376,27 @@ impl Statements {
         sqlx::query(AssertSqlSafe(Arc::clone(sql))).persistent(self.are_named)
     }
 
+    /// A statement with the six parameters that both claiming statements share.
+    fn claiming<'q>(&self, sql: &Arc<str>, message: &'q MessageRequest) -> Query<'q, Postgres, PgArguments> {
+        self.query(sql)
+            .bind(Uuid::from_bytes(message.address.id))
+            .bind(&message.address.scope)
+            .bind(message.address.key.as_str())
+            .bind(FORMAT_VERSION)
+            .bind(seconds(message.ttl_secs))
+            // At most an hour.
+            .bind(i64::try_from(message.wait.as_millis()).unwrap_or(i64::MAX))
+    }
+
     /// A statement with the seven parameters that all reserving statements share.
     fn reserving<'q>(&self, sql: &Arc<str>, request: &'q KeyRequest) -> Query<'q, Postgres, PgArguments> {
-        // At most ten years, so exact in a double.
-        #[allow(clippy::cast_precision_loss)]
-        let ttl_secs = request.ttl_secs as f64;
         self.query(sql)
             .bind(Uuid::from_bytes(request.address.id))
             .bind(&request.address.scope)
             .bind(request.address.key.as_str())
             .bind(&request.fingerprint.as_bytes()[..])
             .bind(FORMAT_VERSION)
-            .bind(ttl_secs)
+            .bind(seconds(request.ttl_secs))
             .bind(request.address.lock_id)
     }
 
@@ -379,6 +458,7 @@ fn found(row: &PgRow, address: &Address) -> Result<Found, Error> {
         fingerprint_version: row.try_get("fingerprint_version")?,
         response,
         created_at_micros: row.try_get("created_at_micros")?,
+        completed_at_micros: row.try_get("completed_at_micros")?,
         expires_at_micros: row.try_get("expires_at_micros")?,
     }))
 }
@@ -392,6 +472,11 @@ fn is_foreign(row: &PgRow, begun: Instant) -> Result<bool, Error> {
     const CLOCK_TOLERANCE: Duration = Duration::from_millis(20);
     let age = Duration::from_micros(row.try_get::<i64, _>("age_micros")?.unsigned_abs());
     Ok(age > begun.elapsed() + CLOCK_TOLERANCE)
+}
+
+/// What the error of a claiming statement says of the message.
+fn not_claimed(error: Error) -> Result<Claimed, Error> {
+    if Cause::of(&error) == Cause::LockTimeout { Ok(Claimed::InProgress) } else { Err(error) }
 }
 
 /// What the error of a reserving statement says of the key.

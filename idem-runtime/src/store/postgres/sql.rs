@@ -19,6 +19,13 @@ const TIME_OUTS: [&str; 2] = ["idle_in_transaction_session_timeout", "statement_
 /// What stands in `idempotency.run` in the transaction of a run without a key.
 pub(super) const WITHOUT_KEY: &str = "without key";
 
+/// The setting that names the first message that a transaction has claimed. It ends with the transaction, so what it
+/// says is of this one.
+const CLAIMS: &str = "idempotency.inbox";
+
+/// Reads the setting of that name.
+pub(super) const FIRST_CLAIM: &str = "SELECT current_setting('idempotency.inbox', true)";
+
 /// Reads whether the transaction is the one that [`begin_without_key`] began.
 pub(super) const RUN_WITHOUT_KEY: &str = "SELECT current_setting('idempotency.run', true)";
 
@@ -258,6 +265,41 @@ impl Sql<'_> {
         self.bounded("SELECT 1", &body, "written.stored")
     }
 
+    /// One row, and whether the message is claimed by it. If not, the message has a row already.
+    ///
+    /// Waits for another transaction that holds the row, for at most `$6` milliseconds for each lock, or as long as the
+    /// session waits if that is shorter; the session's own time-out is put back in the same statement. Locks the new row
+    /// until the transaction ends.
+    pub(super) fn claim(&self) -> String {
+        claiming(&format!(
+            "INSERT INTO {table} (id, scope, key, fingerprint, fingerprint_version, created_at, completed_at, expires_at) \
+             SELECT $1::uuid, $2::text, $3::text, ''::bytea, $4::smallint, now(), clock_timestamp(), \
+                    now() + make_interval(secs => $5::double precision) \
+             FROM bound ON CONFLICT (id) DO NOTHING RETURNING true AS is_claimed",
+            table = self.table,
+        ))
+    }
+
+    /// The same for a row that has expired. If the message is not claimed by it, another transaction was quicker.
+    pub(super) fn claim_expired(&self) -> String {
+        claiming(&format!(
+            "UPDATE {table} AS k SET scope = $2::text, key = $3::text, fingerprint = '', \
+                    fingerprint_version = $4::smallint, response_status = NULL, response_headers = NULL, \
+                    response_body = NULL, created_at = now(), completed_at = clock_timestamp(), \
+                    expires_at = now() + make_interval(secs => $5::double precision) \
+             FROM bound WHERE k.id = $1::uuid AND k.expires_at <= now() RETURNING true AS is_claimed",
+            table = self.table,
+        ))
+    }
+
+    /// The row that a claim has met, if it is still there. Locks nothing.
+    pub(super) fn claimed(&self) -> String {
+        format!(
+            "SELECT k.scope, k.key, k.expires_at > now() AS live FROM {} AS k WHERE k.id = $1::uuid",
+            self.table
+        )
+    }
+
     /// The live row, for an operator or a run that lost. Locks nothing.
     pub(super) fn find(&self) -> String {
         format!("SELECT {COLUMNS} FROM {} AS k WHERE k.id = $1::uuid AND k.expires_at > now()", self.table)
@@ -270,6 +312,25 @@ impl Sql<'_> {
             self.table
         )
     }
+}
+
+/// `body` writes the row of a message under the bound of its wait, and returns whether it did.
+///
+/// The setting that tells whether the transaction is the one that claimed is that of its first claim.
+fn claiming(body: &str) -> String {
+    format!(
+        "WITH prior AS MATERIALIZED (SELECT current_setting('lock_timeout') AS lock_timeout), \
+         bound AS MATERIALIZED (SELECT \
+            CASE WHEN lock_timeout::interval = interval '0' \
+                   OR lock_timeout::interval > $6::bigint * interval '1 millisecond' \
+                 THEN set_config('lock_timeout', $6::bigint::text, true) END, \
+            set_config('{CLAIMS}', coalesce(nullif(current_setting('{CLAIMS}', true), ''), $1::uuid::text), true) \
+            FROM prior), \
+         written AS ({body}) \
+         SELECT coalesce(written.is_claimed, false) AS is_claimed, {AGE}, \
+                set_config('lock_timeout', prior.lock_timeout, true) \
+         FROM prior LEFT JOIN written ON true"
+    )
 }
 
 /// Opens a transaction for one statement. A client that drops off the network meanwhile must not hold the key.
@@ -289,4 +350,5 @@ const AGE: &str = "(extract(epoch FROM statement_timestamp() - now()) * 1000000)
 /// What a row's reader needs.
 const COLUMNS: &str = "k.scope, k.key, k.fingerprint, k.fingerprint_version, k.response_status, k.response_headers, \
     k.response_body, (extract(epoch FROM k.created_at) * 1000000)::bigint AS created_at_micros, \
+    (extract(epoch FROM k.completed_at) * 1000000)::bigint AS completed_at_micros, \
     (extract(epoch FROM k.expires_at) * 1000000)::bigint AS expires_at_micros";

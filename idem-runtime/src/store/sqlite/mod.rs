@@ -17,10 +17,11 @@ use self::pools::CommitLock;
 pub use self::pools::SqlitePools;
 use super::table::IndexSchema;
 use super::{
-    Address, Complete, Found, Isolation, KeyRequest, KeyRow, Probe, Reserve, Settings, Source, Store, Table,
-    sealed, status_number,
+    Address, Claimed, Complete, Found, Isolation, KeyRequest, KeyRow, MessageRequest, Probe, Reserve,
+    Settings, Source, Store, Table, sealed, status_number,
 };
 use crate::fingerprint::FORMAT_VERSION;
+use crate::limits::RETRIES;
 use crate::replay::StoredResponse;
 
 const CREATE: &str = include_str!("../../../migrations/sqlite/0001_create_idempotency_keys.up.sql");
@@ -40,6 +41,8 @@ pub struct Statements {
     reserve: Arc<str>,
     complete: Arc<str>,
     store_failed: Arc<str>,
+    claim: Arc<str>,
+    has_row: Arc<str>,
     find: Arc<str>,
     forget: Arc<str>,
 }
@@ -69,6 +72,8 @@ impl Store for Sqlite {
             reserve: sql.reserve().into(),
             complete: sql.complete().into(),
             store_failed: sql.store_failed().into(),
+            claim: sql.claim().into(),
+            has_row: sql.has_row().into(),
             find: sql.find().into(),
             forget: sql.forget().into(),
         }
@@ -183,6 +188,43 @@ impl Store for Sqlite {
         Ok(stored.rows_affected() == 1)
     }
 
+    async fn claim(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        message: &MessageRequest,
+        _: Option<Instant>,
+    ) -> Result<Claimed, Error> {
+        for _ in 0..=RETRIES {
+            let claim = query(&statements.claim)
+                .bind(&message.address.id[..])
+                .bind(&message.address.scope)
+                .bind(message.address.key.as_str())
+                .bind(FORMAT_VERSION)
+                .bind(millis(message.ttl_secs)?);
+            if claim.execute(&mut *connection).await?.rows_affected() == 1 {
+                return Ok(Claimed::Fresh);
+            }
+            match Self::find(connection, statements, &message.address).await? {
+                Some(Found::Collision) => return Ok(Claimed::Collision),
+                Some(_) => return Ok(Claimed::Duplicate),
+                // It has expired since.
+                None => {}
+            }
+        }
+        Ok(Claimed::InProgress)
+    }
+
+    async fn probe_claims(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        first: Option<&Address>,
+    ) -> Result<Probe, Error> {
+        // Where it is not known, the COMMIT of a transaction that is over fails.
+        let Some(first) = first else { return Ok(Probe::Own) };
+        let row = query(&statements.has_row).bind(&first.id[..]).fetch_optional(connection).await?;
+        Ok(if row.is_some() { Probe::Own } else { Probe::Lost })
+    }
+
     async fn find(
         connection: &mut SqliteConnection,
         statements: &Statements,
@@ -262,11 +304,35 @@ impl Sql<'_> {
         )
     }
 
+    /// One row written: claimed, in place of an expired row if there was one. None: a live row is there.
+    ///
+    /// Takes the file's write lock, if the transaction does not hold it already.
+    fn claim(&self) -> String {
+        format!(
+            "INSERT INTO {table} AS k (id, scope, key, fingerprint, fingerprint_version, created_at, completed_at, \
+                    expires_at) \
+             SELECT ?1, ?2, ?3, x'', ?4, clock.now, clock.now, clock.now + ?5 FROM (SELECT {NOW} AS now) AS clock \
+             WHERE true \
+             ON CONFLICT (id) DO UPDATE SET scope = excluded.scope, key = excluded.key, \
+                    fingerprint = excluded.fingerprint, fingerprint_version = excluded.fingerprint_version, \
+                    response_status = NULL, response_headers = NULL, response_body = NULL, \
+                    created_at = excluded.created_at, completed_at = excluded.completed_at, \
+                    expires_at = excluded.expires_at \
+             WHERE k.expires_at <= {NOW}",
+            table = self.table,
+        )
+    }
+
+    /// A row if there is one, live or not.
+    fn has_row(&self) -> String {
+        format!("SELECT 1 FROM {} WHERE id = ?1", self.table)
+    }
+
     /// The live row, for an operator or a run that lost.
     fn find(&self) -> String {
         format!(
             "SELECT scope, key, fingerprint, fingerprint_version, response_status, response_headers, response_body, \
-                    created_at, expires_at \
+                    created_at, completed_at, expires_at \
              FROM {} WHERE id = ?1 AND expires_at > {NOW}",
             self.table
         )
@@ -286,17 +352,21 @@ fn reserving<'q>(
     sql: &Arc<str>,
     request: &'q KeyRequest,
 ) -> Result<Query<'q, Sqlite, SqliteArguments>, Error> {
-    let ttl_millis = i64::try_from(request.ttl_secs)
-        .ok()
-        .and_then(|secs| secs.checked_mul(1000))
-        .ok_or_else(|| Error::InvalidArgument("the TTL is out of range".to_owned()))?;
     Ok(query(sql)
         .bind(&request.address.id[..])
         .bind(&request.address.scope)
         .bind(request.address.key.as_str())
         .bind(&request.fingerprint.as_bytes()[..])
         .bind(FORMAT_VERSION)
-        .bind(ttl_millis))
+        .bind(millis(request.ttl_secs)?))
+}
+
+/// A TTL in milliseconds.
+fn millis(ttl_secs: u64) -> Result<i64, Error> {
+    i64::try_from(ttl_secs)
+        .ok()
+        .and_then(|secs| secs.checked_mul(1000))
+        .ok_or_else(|| Error::InvalidArgument("the TTL is out of range".to_owned()))
 }
 
 /// Reads a row that is live.
@@ -322,6 +392,7 @@ fn found(row: &SqliteRow, address: &Address) -> Result<Found, Error> {
         fingerprint_version: row.try_get("fingerprint_version")?,
         response,
         created_at_micros: row.try_get::<i64, _>("created_at")?.saturating_mul(1000),
+        completed_at_micros: row.try_get::<Option<i64>, _>("completed_at")?.map(|at| at.saturating_mul(1000)),
         expires_at_micros: row.try_get::<i64, _>("expires_at")?.saturating_mul(1000),
     }))
 }
