@@ -110,7 +110,8 @@ impl<DB: Store> Builder<DB> {
     /// is judged, nothing is reserved, stored or replayed, and a duplicate runs. `build` warns of it, and so does
     /// every request that carries a key.
     ///
-    /// For the hour in which the key table is the trouble, read from the application's configuration.
+    /// For the hour in which the key table is the trouble, read from the application's configuration. An
+    /// [`Inbox`](crate::Inbox) stays on: its messages wait in their queue.
     pub fn enabled(mut self, on: bool) -> Self {
         self.http.is_enabled = on;
         self
@@ -205,7 +206,8 @@ impl<DB: Store> Builder<DB> {
         self
     }
 
-    /// The isolation level of the handlers' transactions; the pool's own if not given.
+    /// The isolation level of the handlers' transactions, and of those that [`consume`](crate::Inbox::consume) begins; the
+    /// pool's own if not given.
     pub fn isolation(mut self, level: Isolation) -> Self {
         self.defaults.isolation = Some(level);
         self
@@ -221,7 +223,8 @@ impl<DB: Store> Builder<DB> {
     }
 
     /// How long a request waits for a pooled connection, or behind a duplicate that does, and for the database to
-    /// reserve its key; longer than zero, at most 24 h, 5 s if not given. Then the answer is 503.
+    /// reserve its key; longer than zero, at most 24 h, 5 s if not given. Then the answer is 503. A consumer of messages
+    /// waits as long for its connection.
     pub fn acquire_timeout(mut self, limit: Duration) -> Self {
         self.http.acquire_timeout = limit;
         self

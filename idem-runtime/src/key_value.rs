@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use crate::scope::ScopeValue;
 
-/// A value that can be an idempotency key: what the attribute's option `key` names.
+/// A value that can be an idempotency key, what the attribute's option `key` names; or the id of a message.
 ///
-/// Every [`ScopeValue`] is one: strings, integers, UUIDs and newtypes of them. It must have the characters and the
-/// length of any [`IdempotencyKey`](crate::IdempotencyKey). An `Option` of one is a key that may be missing: `None` is
-/// answered as a request without a key.
+/// Every [`ScopeValue`] is one: strings, integers, UUIDs and newtypes of them. As a key it must have the characters and
+/// the length of any [`IdempotencyKey`](crate::IdempotencyKey); as an id those of [`Inbox`](crate::Inbox), which are more.
+/// An `Option` of one may be missing: `None` is answered as a request without a key, and a message without an id is
+/// refused.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an idempotency key",
     label = "named in `key`, but it has no text of its own",

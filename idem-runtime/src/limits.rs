@@ -28,3 +28,16 @@ pub(crate) fn ttl_secs(ttl: Duration) -> u64 {
     let secs = ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0));
     secs.clamp(1, LONGEST_TTL_SECS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ttl_is_rounded_up_and_kept_within_its_range() {
+        assert_eq!(ttl_secs(Duration::ZERO), 1);
+        assert_eq!(ttl_secs(Duration::from_millis(90_001)), 91);
+        assert_eq!(ttl_secs(Duration::from_secs(90)), 90);
+        assert_eq!(ttl_secs(Duration::MAX), LONGEST_TTL_SECS);
+    }
+}

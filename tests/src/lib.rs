@@ -10,6 +10,7 @@
 pub mod bench;
 pub mod both;
 pub mod clients;
+pub mod consumer;
 pub mod contract;
 pub mod database;
 pub mod faults;

@@ -88,7 +88,6 @@ impl<DB: Store> Inbox<DB> {
     {
         let message = self.message(source, message_id)?;
         let mut held = self.connection().await?;
-        // Behind the connection, so that it outlives what is open on it.
         let lock = match self.begin(&mut held, &message).await {
             Ok(Some(lock)) => lock,
             Ok(None) => return Ok(Consumed::Before),

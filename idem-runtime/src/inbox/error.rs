@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::error::Error;
 use crate::scope::ScopeError;
+use crate::store::Cause;
 
 /// Why a message was not processed, or is not known to have been.
 ///
@@ -29,7 +30,8 @@ pub enum InboxError {
     /// statement.
     NoTransaction,
     /// Another transaction has held the message for as long as a claim waits ([`Inbox::wait`](crate::Inbox::wait)), and
-    /// it is not known how that ends. The transaction is of no use any more: roll it back.
+    /// it is not known how that ends. The transaction is of no use any more: roll it back. It
+    /// [may pass](crate::is_transient).
     InProgress,
     /// The message's row is that of another message, or of an idempotency key. Two ids are the same in their first 16
     /// bytes of SHA-256, which does not happen by chance; look at the row in the table.
@@ -100,17 +102,18 @@ impl StdError for InboxError {
     }
 }
 
-/// What a statement reports, so that work may use `?`.
+/// What a statement reports, the work's own included. One that is refused because another has failed before is
+/// [`Aborted`](InboxError::Aborted).
 impl From<sqlx::Error> for InboxError {
     fn from(error: sqlx::Error) -> Self {
-        Self::Store(error)
+        if Cause::is_aborted(&error) { Self::Aborted } else { Self::Store(error) }
     }
 }
 
 impl From<Error> for InboxError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Store(error) => Self::Store(error),
+            Error::Store(error) => error.into(),
             Error::Misconfigured(what) => Self::Misconfigured(what),
         }
     }
@@ -119,5 +122,30 @@ impl From<Error> for InboxError {
 impl From<ScopeError> for InboxError {
     fn from(error: ScopeError) -> Self {
         Self::Scope(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_will_never_do_is_told_from_one_that_may() {
+        let scope = ScopeError::Empty { label: "source".to_owned() };
+        for error in [InboxError::MessageIdMissing, InboxError::MessageIdNul, InboxError::Scope(scope)] {
+            assert!(error.is_permanent(), "{error}");
+        }
+        for error in [InboxError::InProgress, InboxError::Aborted, sqlx::Error::PoolTimedOut.into()] {
+            assert!(!error.is_permanent(), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_error_that_has_a_cause_shows_it() {
+        let error = InboxError::from(Error::Store(sqlx::Error::WorkerCrashed));
+
+        assert!(matches!(&error, InboxError::Store(sqlx::Error::WorkerCrashed)), "{error:?}");
+        assert!(error.source().is_some_and(|source| source.is::<sqlx::Error>()));
+        assert!(InboxError::from(ScopeError::NotAlone).source().is_some());
     }
 }

@@ -19,7 +19,7 @@ use crate::inert::Inert;
 use crate::key_value::KeyValue;
 use crate::limits::ttl_secs;
 use crate::scope::ScopeValue;
-use crate::store::{Address, Cause, Claimed, KeyRow, MessageRequest, Store};
+use crate::store::{Address, Claimed, KeyRow, MessageRequest, Store};
 
 /// How long a message is remembered if nothing else is said: SQS keeps one for 14 days at most, which is the longest of
 /// the common queues, and a day is for clocks and for the hand that empties a dead-letter queue.
@@ -130,8 +130,8 @@ impl<DB: Store> Inbox<DB> {
     /// Nothing that the session has set is changed for what comes after.
     ///
     /// # Errors
-    /// [`InboxError`], of which `Aborted` is here that of a statement before. After an error of the database, and after
-    /// `InProgress`, the transaction is to be rolled back, up to the savepoint that the claim is in.
+    /// [`InboxError`], each with its cause. After an error of the database, and after `InProgress`, the transaction is to
+    /// be rolled back, up to the savepoint that the claim is in.
     ///
     /// # Cancel safety
     /// Dropped, the claim may have been made: roll the transaction back.
@@ -216,23 +216,21 @@ impl<DB: Store> Inbox<DB> {
             let claimed = DB::claim(connection, &self.engine.statements, message, begun).await;
             tracing::debug!(
                 consumer = &*self.consumer,
-                message = message.address.key.as_str(),
-                claimed = claimed.as_ref().map_or("failed", |claimed| claimed.name()),
-                "a message was claimed"
+                message_id = message.address.key.as_str(),
+                outcome = claimed.as_ref().map_or("failed", |claimed| claimed.name()),
+                "a message is claimed"
             );
-            match claimed {
-                Ok(Claimed::Fresh) => Ok(Claim::Fresh),
-                Ok(Claimed::Duplicate) => Ok(Claim::Duplicate),
-                Ok(Claimed::InProgress) => Err(InboxError::InProgress),
-                Ok(Claimed::Collision) => Err(InboxError::Collision),
-                Ok(Claimed::Foreign) => {
+            match claimed? {
+                Claimed::Fresh => Ok(Claim::Fresh),
+                Claimed::Duplicate => Ok(Claim::Duplicate),
+                Claimed::InProgress => Err(InboxError::InProgress),
+                Claimed::Collision => Err(InboxError::Collision),
+                Claimed::Foreign => {
                     tracing::error!(
                         "a pooled connection was inside a transaction that somebody left open; it is closed"
                     );
                     Err(InboxError::Store(sqlx::Error::BeginFailed))
                 }
-                Err(error) if Cause::is_aborted(&error) => Err(InboxError::Aborted),
-                Err(error) => Err(InboxError::Store(error)),
             }
         })
     }

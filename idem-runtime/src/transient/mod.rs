@@ -11,7 +11,8 @@ use std::sync::Arc;
 use sqlx::error::DatabaseError;
 
 #[cfg(feature = "axum")]
-pub use look::{Look, LookAt};
+pub use self::look::{Look, LookAt};
+use crate::inbox::InboxError;
 
 /// An error that knows whether it may have passed by the next attempt.
 ///
@@ -79,7 +80,8 @@ const MAX_DEPTH: usize = 64;
 ///   (sqlite.org/rescode.html);
 /// - of [`sqlx::Error`]: `Io`, `PoolTimedOut`, `PoolClosed`, `WorkerCrashed`;
 /// - an [`io::Error`] of a kind that means a lost or refused connection, since a transparent wrapper of
-///   [`sqlx::Error`] shows nothing else.
+///   [`sqlx::Error`] shows nothing else;
+/// - [`InboxError::InProgress`], a message that another transaction held for too long.
 ///
 /// For an `IntoResponse` that has such an error at hand but does not show it as its source, and so puts
 /// [`DoNotRecord`](crate::DoNotRecord) on the answer itself.
@@ -124,6 +126,9 @@ fn judge(error: &(dyn Error + 'static)) -> Option<bool> {
     #[cfg(feature = "sqlite")]
     if let Some(database_error) = error.downcast_ref::<sqlx::sqlite::SqliteError>() {
         return Some(judge_database(database_error));
+    }
+    if let Some(InboxError::InProgress) = error.downcast_ref() {
+        return Some(true);
     }
     error.downcast_ref::<io::Error>().filter(|error| is_connection_loss(error.kind())).map(|_| true)
 }

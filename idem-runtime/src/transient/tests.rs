@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sqlx::error::{DatabaseError, ErrorKind};
 
 use super::is_transient;
+use crate::inbox::InboxError;
 
 /// An error of a database whose only property is its code.
 #[derive(Debug)]
@@ -317,4 +318,15 @@ mod sqlite {
             assert!(!is_busy_sqlite(code), "{code}");
         }
     }
+}
+
+#[test]
+fn an_error_of_an_inbox_is_looked_into() {
+    assert!(is_transient(&InboxError::InProgress));
+    assert!(is_transient(&Wrapper(InboxError::InProgress)));
+    assert!(is_transient(&Wrapper(InboxError::Store(sqlx::Error::PoolTimedOut))));
+
+    assert!(!is_transient(&InboxError::Store(sqlx::Error::RowNotFound)));
+    assert!(!is_transient(&InboxError::Aborted));
+    assert!(!is_transient(&InboxError::MessageIdMissing));
 }

@@ -214,6 +214,19 @@ macro_rules! contract {
             }
             inbox {
                 a_message_is_processed_once
+                nothing_of_a_message_shows_before_it_may_be_acknowledged
+                consumers_of_one_message_process_it_once_each
+                the_same_id_of_another_source_is_another_message
+                a_message_without_an_id_is_refused
+                an_id_is_any_text
+                a_message_comes_again_until_its_work_succeeds
+                a_message_that_two_processes_consume_at_once_is_processed_once
+                a_message_that_has_expired_is_processed_again
+                the_row_of_a_message_is_complete_without_an_answer
+                a_forgotten_message_is_processed_again
+                a_message_is_remembered_as_long_as_the_consumer_says
+                a_message_is_not_processed_where_the_table_will_not_do
+                a_message_that_gets_no_connection_is_left_to_its_queue
             }
             limit {
                 a_body_is_collected_within_the_run_limit_of_its_handler
