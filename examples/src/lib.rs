@@ -1,6 +1,7 @@
 //! What the runnable examples share.
 
 pub mod reference;
+pub mod stream;
 
 /// The code of the README, which has to compile.
 #[cfg(doctest)]

@@ -29,4 +29,5 @@ pub mod scripted;
 pub mod server;
 pub mod shape;
 mod spared;
+pub mod stream;
 pub mod tags;

@@ -38,6 +38,12 @@ pub trait Database: Store {
         values: &[Value<'_>],
     ) -> impl Future<Output = sqlx::Result<Option<i64>>> + Send;
 
+    /// Runs one statement without values and returns the texts in the first two columns of its rows.
+    fn texts(
+        connection: &mut Self::Connection,
+        sql: &'static str,
+    ) -> impl Future<Output = sqlx::Result<Vec<(String, String)>>> + Send;
+
     /// Reads the orders of `tenant`, oldest first.
     fn orders(
         connection: &mut Self::Connection,
@@ -96,6 +102,13 @@ macro_rules! database {
             ) -> sqlx::Result<Option<i64>> {
                 let row = bind!(sql, values).fetch_optional(connection).await?;
                 row.map(|row| row.try_get(0)).transpose()
+            }
+
+            async fn texts(
+                connection: &mut Self::Connection,
+                sql: &'static str,
+            ) -> sqlx::Result<Vec<(String, String)>> {
+                sqlx::query_as(sql).fetch_all(connection).await
             }
 
             async fn orders(connection: &mut Self::Connection, tenant: &str) -> sqlx::Result<Vec<Order>> {
