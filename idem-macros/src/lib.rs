@@ -57,6 +57,7 @@ use crate::vocabulary::Vocabulary;
 #[doc = include_str!("manual/arguments.md")]
 #[doc = include_str!("manual/answer.md")]
 #[doc = include_str!("manual/policies.md")]
+#[doc = include_str!("manual/webhooks.md")]
 #[doc = include_str!("manual/surprises.md")]
 #[doc = include_str!("manual/migration.md")]
 #[doc = include_str!("manual/errors.md")]

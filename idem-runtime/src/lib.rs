@@ -68,6 +68,7 @@
 //! | for | there is |
 //! |---|---|
 //! | what the handlers of an API have in common | a [policy](macro@Policy): options, a scope and extractors, in one type that any crate of a workspace may hold |
+//! | events that a sender delivers more than once | [`Webhook`], a policy |
 //! | what a run tells its handler | [`&Execution`](Execution): the key, keys for calls to other services, work after COMMIT |
 //! | what a handler reads beside its transaction | state that is [`Inert`]: nothing is written through it; [`ReadOnly`] pools |
 //! | a transaction that begins below the handler | [`Operation`], the steps of the attribute by hand |
@@ -153,6 +154,8 @@ mod reserving;
 mod turn;
 #[cfg(feature = "axum")]
 mod waiting;
+#[cfg(feature = "axum")]
+mod webhook;
 
 #[cfg(feature = "axum")]
 #[doc(hidden)]
@@ -193,3 +196,5 @@ pub use self::store::{Isolation, KeyRow, Source, Store, TableNameError};
 pub use self::tasks::TaskFuture;
 pub use self::transient::{Transient, is_transient};
 pub use self::tx::Tx;
+#[cfg(feature = "axum")]
+pub use self::webhook::Webhook;

@@ -41,6 +41,7 @@ pub mod transaction;
 pub mod transient;
 pub mod unstored;
 pub mod waiting;
+pub mod webhook;
 
 /// Makes a test of every function of the contract, for one database, one setting of its engines, and one kind of place,
 /// given as the future that makes one.
@@ -428,6 +429,20 @@ macro_rules! contract {
                 a_wait_may_be_longer_than_the_time_for_a_connection
                 who_does_not_wait_is_told_so_behind_one_who_does
                 a_drain_ends_the_wait_for_another_process
+            }
+            webhook {
+                a_duplicate_event_is_answered_without_a_run
+                an_event_that_failed_is_handled_when_it_is_delivered_again
+                ten_deliveries_at_once_have_one_effect
+                a_delivery_behind_one_that_takes_long_is_told_to_come_again
+                a_cloud_event_is_identified_by_its_source_as_well
+                a_delivery_may_differ_from_the_one_before
+                each_consumer_of_an_event_handles_it_once
+                an_event_that_is_sent_again_after_thirty_days_is_known
+                a_call_and_the_event_about_it_are_one_effect_each
+                a_delivery_without_a_usable_id_is_refused
+                what_the_builder_asks_of_clients_is_not_asked_of_senders
+                a_handler_overrides_the_policy_for_webhooks
             }
         }
     };
