@@ -315,7 +315,9 @@ impl Reader {
             mistakes.add(
                 Mistake::at(at, "`scope` stands beside `policy`, which says what keys are unique within")
                     .note("every other option of the policy can be overridden; dropping a tenant must not be one word")
-                    .help("remove `scope`, or name a policy with this scope"),
+                    .help(
+                        "remove `scope`, name a policy with this scope, or write out the policy's options in place of `policy`",
+                    ),
             );
             args.scope = Scope::Unreadable;
         }
