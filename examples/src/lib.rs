@@ -2,6 +2,7 @@
 
 pub mod reference;
 pub mod stream;
+pub mod webhooks;
 
 /// The code of the README, which has to compile.
 #[cfg(doctest)]
