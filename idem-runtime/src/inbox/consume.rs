@@ -18,7 +18,7 @@ use crate::rollback::{Condition, RolledBack, roll_back};
 use crate::scope::ScopeValue;
 use crate::store::{Address, Cause, MessageRequest, Probe, Store};
 
-/// How much longer than its wait a claim may take before the connection counts as lost.
+/// How long a statement may take, beside what a claim waits for, before the connection counts as lost.
 const CLAIM_MARGIN: Duration = Duration::from_secs(10);
 
 /// What a message came to. Either way it is to be acknowledged: what it asks for is done and committed.
@@ -165,10 +165,13 @@ impl<DB: Store> Inbox<DB> {
 
     /// Begins, and begins again after a lost race: nothing has been done yet.
     async fn try_begin(&self, connection: &mut DB::Connection, message: &MessageRequest) -> Ended<Begun<DB>> {
-        self.engine.check(connection).await.map_err(|error| {
-            let has_replied = matches!(error, Error::Misconfigured(_));
-            (error.into(), if has_replied { Condition::Clean } else { Condition::Suspect })
-        })?;
+        // Outside of the transaction, where a failure spoils nothing.
+        match tokio::time::timeout(CLAIM_MARGIN, self.engine.check(connection)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error @ Error::Misconfigured(_))) => return Err((error.into(), Condition::Clean)),
+            Ok(Err(error @ Error::Store(_))) => return Err((error.into(), Condition::Suspect)),
+            Err(elapsed) => return Err((sqlx::Error::Io(elapsed.into()).into(), Condition::Suspect)),
+        }
         let mut retries = RETRIES;
         loop {
             let begun = Instant::now();

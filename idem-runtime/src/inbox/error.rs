@@ -145,7 +145,7 @@ mod tests {
         let error = InboxError::from(Error::Store(sqlx::Error::WorkerCrashed));
 
         assert!(matches!(&error, InboxError::Store(sqlx::Error::WorkerCrashed)), "{error:?}");
-        assert!(error.source().is_some_and(|source| source.is::<sqlx::Error>()));
+        assert!(error.source().and_then(|source| source.downcast_ref::<sqlx::Error>()).is_some());
         assert!(InboxError::from(ScopeError::NotAlone).source().is_some());
     }
 }
