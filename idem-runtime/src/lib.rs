@@ -72,6 +72,7 @@
 //! | what a run tells its handler | [`&Execution`](Execution): the key, keys for calls to other services, work after COMMIT |
 //! | what a handler reads beside its transaction | state that is [`Inert`]: nothing is written through it; [`ReadOnly`] pools |
 //! | a transaction that begins below the handler | [`Operation`], the steps of the attribute by hand |
+//! | messages of a queue, and what a handler must not do twice for another reason than its key | [`Inbox`], without HTTP |
 //! | what is compared when a key comes again | [`Fingerprint`], for extractors of your own |
 //! | whom a key belongs to, and keys in the request's content | [`ScopeValue`], [`KeyValue`] |
 //! | one answer that is to end otherwise than its status says | [`KeepWrites`], [`Record`], [`DoNotRecord`]; [`Transient`] for an error type |
@@ -81,7 +82,8 @@
 //!
 //! # Features
 //!
-//! Additive; none but `axum` is on by default, so an application names its database.
+//! Additive; none but `axum` is on by default, so an application names its database. A consumer of messages needs nothing
+//! else: `default-features = false`.
 //!
 //! | feature | brings |
 //! |---|---|

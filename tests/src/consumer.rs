@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use idem_examples::reference::{App, Value};
 use idem_runtime::{Consumed, Inbox, InboxError};
 use sqlx::Transaction;
@@ -88,6 +90,13 @@ impl<DB: TestDatabase> Clone for Consumer<DB> {
 pub async fn apply<DB: TestDatabase>(connection: &mut DB::Connection, message: &str) -> sqlx::Result<()> {
     let sql = "INSERT INTO audit (tenant, note) VALUES ('t1', $1)";
     DB::execute(connection, sql, &[Value::Text(message)]).await.map(drop)
+}
+
+/// What a handler answers that claims.
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        (StatusCode::INTERNAL_SERVER_ERROR, self.to_string()).into_response()
+    }
 }
 
 impl From<InboxError> for Failure {

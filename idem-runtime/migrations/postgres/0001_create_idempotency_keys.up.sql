@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS idempotency_keys (
     key                 text        NOT NULL,
     fingerprint         bytea       NOT NULL,
     fingerprint_version smallint    NOT NULL,
-    -- Null while the first request runs.
+    -- Null while the first request runs, and in the row of a message.
     response_status     smallint,
     response_headers    bytea,
     response_body       bytea,

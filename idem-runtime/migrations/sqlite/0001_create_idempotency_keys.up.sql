@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS idempotency_keys (
     key                 TEXT    NOT NULL,
     fingerprint         BLOB    NOT NULL,
     fingerprint_version INTEGER NOT NULL,
-    -- Null while the first request runs.
+    -- Null while the first request runs, and in the row of a message.
     response_status     INTEGER,
     response_headers    BLOB,
     response_body       BLOB,

@@ -139,7 +139,7 @@ pub async fn a_message_that_two_processes_consume_at_once_is_processed_once<DB: 
             both.spawn(async move { consumer.consume(&format!("m-{round}")).await });
         }
         let mut came_to: Vec<_> =
-            soon(both.join_all()).await.into_iter().map(|consumed| consumed.expect("no error")).collect();
+            soon(both.join_all()).await.into_iter().map(|outcome| outcome.expect("no error")).collect();
 
         came_to.sort_by_key(Consumed::is_duplicate);
         assert_eq!(came_to, [Consumed::Now(()), Consumed::Before], "round {round}");
@@ -206,9 +206,9 @@ pub async fn a_message_is_remembered_as_long_as_the_consumer_says<DB: TestDataba
         ("c", Duration::MAX, 10 * 365 * 86_400),
     ] {
         let inbox = consumer.inbox.clone().ttl(ttl);
-        let consumed = Consumer { app: consumer.app.clone(), inbox }.consume(id).await;
+        let outcome = Consumer { app: consumer.app.clone(), inbox }.consume(id).await;
 
-        assert_eq!(consumed.expect("the database works"), Consumed::Now(()));
+        assert_eq!(outcome.expect("the database works"), Consumed::Now(()));
         let row = bench.key_rows().await.into_iter().find(|row| row.key == id).expect("it is kept");
         assert_eq!(row.ttl_secs(), secs, "{ttl:?}");
     }

@@ -21,6 +21,8 @@ pub mod extractor;
 pub mod fingerprint;
 pub mod header;
 pub mod inbox;
+pub mod inbox_end;
+pub mod inbox_handler;
 pub mod limit;
 pub mod lookup;
 pub mod method;
@@ -228,6 +230,26 @@ macro_rules! contract {
                 a_message_is_remembered_as_long_as_the_consumer_says
                 a_message_is_not_processed_where_the_table_will_not_do
                 a_message_that_gets_no_connection_is_left_to_its_queue
+            }
+            inbox_end {
+                a_claim_lives_and_dies_with_its_transaction
+                a_claim_in_a_savepoint_is_undone_with_it
+                a_claim_outside_of_a_transaction_is_refused
+                a_swallowed_error_is_no_success_where_it_aborts
+                a_commit_of_a_message_that_the_database_refuses_keeps_nothing
+                work_that_commits_by_itself_is_no_success
+                work_that_rolls_back_by_itself_is_no_success
+                work_that_changes_its_transaction_for_another_is_no_success
+                a_nested_transaction_that_was_left_open_is_no_success
+                a_panic_of_the_work_goes_on_and_keeps_nothing
+                work_that_is_given_up_leaves_the_pool_whole
+                a_message_that_failed_holds_nothing_while_it_waits
+            }
+            inbox_handler {
+                two_events_about_one_change_apply_it_once
+                a_replay_claims_nothing_and_applies_nothing
+                a_claim_is_gone_with_a_handler_that_fails
+                a_handler_with_the_scope_of_an_inbox_shares_its_messages
             }
             limit {
                 a_body_is_collected_within_the_run_limit_of_its_handler

@@ -35,6 +35,7 @@ pub async fn find_shows_the_stored_answer_while_it_lives<DB: TestDatabase>(bench
     let expired = find().await;
 
     let stored = bench.key_row().await;
+    assert!(!row.is_broken());
     let response = row.response.expect("an answer");
     assert_eq!(response.status().as_u16(), first.status);
     assert_eq!(response.body(), &first.body[..]);
@@ -42,6 +43,8 @@ pub async fn find_shows_the_stored_answer_while_it_lives<DB: TestDatabase>(bench
         response.headers().get("location").map(HeaderValue::as_bytes),
         first.values("location").next()
     );
+    assert!(row.completed_at_micros.is_some());
+    assert_eq!(row.completed_at_micros, stored.completed_at);
     assert_eq!(row.created_at_micros, stored.created_at);
     assert_eq!(row.expires_at_micros, stored.created_at + 86_400_000_000);
     assert!(expired.is_none(), "expired");
@@ -92,7 +95,8 @@ pub async fn a_row_without_an_answer_is_found_and_can_be_forgotten<DB: TestDatab
     let found = server.app.idempotency.find(&scope, &key).await.expect("the database works");
     let forgotten = server.app.idempotency.forget(&scope, &key).await.expect("the database works");
 
-    assert!(found.expect("the row is there").response.is_none());
+    let found = found.expect("the row is there");
+    assert!(found.response.is_none() && found.is_broken());
     assert!(forgotten);
     assert_ran(&server.send(&r1()).await, 201);
     bench.assert_holds(1, 2).await;
