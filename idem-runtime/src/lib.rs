@@ -106,6 +106,7 @@ mod held;
 mod idempotency;
 mod inbox;
 mod inert;
+mod jitter;
 mod key;
 mod key_value;
 mod limits;

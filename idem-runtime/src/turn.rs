@@ -4,7 +4,6 @@
 //! waiting request. So it holds none, and takes one each time for as long as an attempt to reserve the key takes.
 //! Whoever has the same key in this process waits behind it.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::engine::{Reserved, Run};
 use crate::held::Held;
+use crate::jitter::Jitter;
 use crate::reserving::Refused;
 use crate::rollback::Condition;
 use crate::store::Store;
@@ -134,7 +134,7 @@ impl<DB: Store> Run<DB> {
 /// which began to wait together do not ask together.
 #[derive(Debug, Default)]
 struct Pauses {
-    random: RandomState,
+    jitter: Jitter,
     count: u32,
 }
 
@@ -142,11 +142,8 @@ impl Pauses {
     /// Somewhere between half the step and the step.
     fn next(&mut self) -> Duration {
         let step = LONGEST.min(SHORTEST * 2_u32.saturating_pow(self.count));
-        let random = self.random.hash_one(self.count);
         self.count = self.count.saturating_add(1);
-        let half = step / 2;
-        let part = u32::try_from(random % 1000).unwrap_or_default();
-        SHORTEST.max(half + half * part / 1000)
+        SHORTEST.max(self.jitter.between(step / 2, step))
     }
 }
 
