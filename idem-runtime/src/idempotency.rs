@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "axum")]
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::builder::{Builder, Defaults, HttpSettings};
 use crate::error::Error;
 use crate::held::Held;
@@ -15,6 +17,7 @@ use crate::inert::Inert;
 use crate::key::IdempotencyKey;
 use crate::scope::Scope;
 use crate::store::{Address, Found, KeyRow, Settings, Source, Store};
+use crate::sweeper::Sweeper;
 #[cfg(feature = "axum")]
 use crate::tasks::{Tasks, Wrapper};
 
@@ -34,6 +37,8 @@ pub(crate) struct Inner<DB: Store> {
     pub(crate) in_process: InProcess,
     #[cfg(feature = "axum")]
     pub(crate) tasks: Tasks,
+    /// Cancelled by a drain, and once the engine is gone: the sweepers end.
+    pub(crate) sweepers: CancellationToken,
     is_checked: AtomicBool,
 }
 
@@ -60,6 +65,7 @@ impl<DB: Store> Idempotency<DB> {
             in_process: InProcess::default(),
             #[cfg(feature = "axum")]
             tasks: Tasks::new(wrapper),
+            sweepers: CancellationToken::new(),
             is_checked: AtomicBool::new(false),
         }))
     }
@@ -98,7 +104,8 @@ impl<DB: Store> Idempotency<DB> {
 
     /// Refuses new requests with a key (503), waits up to `limit` for those that run, and drops the rest, whose
     /// clients are answered 503 with an unknown outcome. Gives the number of requests dropped, those that waited
-    /// for one of them included; 0 if all ended by themselves.
+    /// for one of them included; 0 if all ended by themselves. Ends the [sweepers](Sweeper) too; a batch in progress
+    /// is not waited for.
     ///
     /// Call it while the server stops, not after: axum's graceful shutdown waits for its connections without a limit, so
     /// for a handler that is stuck, and does not wait for a handler whose client has left. 30 s is a limit to begin with.
@@ -135,6 +142,7 @@ impl<DB: Store> Idempotency<DB> {
     /// Dropped while it waits, it goes on refusing and drops nothing; it may be called again.
     #[cfg(feature = "axum")]
     pub async fn drain(&self, limit: Duration) -> usize {
+        self.0.sweepers.cancel();
         self.0.tasks.drain(limit).await
     }
 
@@ -165,6 +173,24 @@ impl<DB: Store> Idempotency<DB> {
     pub async fn forget(&self, scope: &Scope, key: &IdempotencyKey) -> Result<bool, Error> {
         let address = Address::new(&self.0.settings.table, scope, key);
         self.0.forget(&address).await
+    }
+
+    /// What deletes expired rows, to be told how and started.
+    pub fn sweeper(&self) -> Sweeper<DB> {
+        Sweeper::new(self.clone())
+    }
+
+    /// Deletes the rows of expired keys, in batches with pauses between them, and gives their number:
+    /// [`Sweeper::sweep_once`] with the default batch.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the database refuses or has no connection free within the builder's `acquire_timeout`. The
+    /// batches before stay deleted.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: dropped, the batch in progress is deleted or it is not, and the connection is closed.
+    pub async fn sweep_once(&self) -> Result<u64, Error> {
+        self.sweeper().sweep_once().await
     }
 }
 
@@ -200,6 +226,12 @@ impl<DB: Store> Inner<DB> {
             }
             Some(complaint) => Err(Error::Misconfigured(complaint)),
         }
+    }
+}
+
+impl<DB: Store> Drop for Inner<DB> {
+    fn drop(&mut self) {
+        self.sweepers.cancel();
     }
 }
 

@@ -78,6 +78,7 @@
 //! | one answer that is to end otherwise than its status says | [`KeepWrites`], [`Record`], [`DoNotRecord`]; [`Transient`] for an error type |
 //! | how errors and replays look to clients | [`ErrorShape`], [`Builder`] |
 //! | start-up, shutdown and operators | [`Idempotency`]: its builder, `migrate`, `check`, `drain`, `find`, `forget` |
+//! | rows that have expired | [`Sweeper`], [`Idempotency::sweep_once`] |
 //! | unit tests | [`Idempotency::guard`] |
 //!
 //! # Features
@@ -115,6 +116,7 @@ mod scope;
 #[cfg(feature = "axum")]
 mod steps;
 mod store;
+mod sweeper;
 #[cfg(feature = "axum")]
 mod tasks;
 mod transient;
@@ -195,6 +197,7 @@ pub use self::scope::{Scope, ScopeError, ScopeValue};
 #[cfg(feature = "sqlite")]
 pub use self::store::SqlitePools;
 pub use self::store::{Isolation, KeyRow, Source, Store, TableNameError};
+pub use self::sweeper::{Sweeper, SweeperHandle};
 #[cfg(feature = "axum")]
 pub use self::tasks::TaskFuture;
 pub use self::transient::{Transient, is_transient};

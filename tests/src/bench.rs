@@ -37,6 +37,14 @@ pub async fn run<DB: TestDatabase>(test: impl AsyncFnOnce(&Bench<DB>)) {
     run_with(|builder| builder, test).await;
 }
 
+/// Like [`run`], for what may take longer.
+///
+/// # Panics
+/// As [`run`], with `limit` in place of two minutes.
+pub async fn run_at_most<DB: TestDatabase>(limit: Duration, test: impl AsyncFnOnce(&Bench<DB>)) {
+    run_within(DB::Place::create(), |builder| builder, limit, test).await;
+}
+
 /// Like [`run`], with every engine set up by `engine` first.
 ///
 /// # Panics
@@ -143,6 +151,18 @@ impl<DB: TestDatabase> Bench<DB> {
     /// The number of rows of a table.
     pub async fn count(&self, table: &str) -> i64 {
         self.place.integer(&format!("SELECT count(*) FROM {table}")).await
+    }
+
+    /// Fills the key table with `count` completed rows, their keys `{prefix}-1` and on, each of which expires a
+    /// millisecond after the one before it and the last one `seconds` from now.
+    pub async fn fill(&self, prefix: &str, count: u32, seconds: i64) {
+        let table = self.place.key_table();
+        self.place.execute(&DB::Place::filling(&table, prefix, count, seconds)).await;
+    }
+
+    /// The number of key rows.
+    pub async fn count_keys(&self) -> i64 {
+        self.count(&self.place.key_table()).await
     }
 
     /// Asserts what the cases write as `keys=…, orders=…`: how many key rows there are, each with an answer,

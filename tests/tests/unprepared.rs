@@ -64,6 +64,7 @@ async fn every_statement(bench: &Bench<Postgres>, prepared: bool) -> (Vec<Round>
     let idempotency = &server.app.idempotency;
     assert!(idempotency.find(&scope, &key).await.expect("the row can be read").is_some());
     assert!(idempotency.forget(&scope, &key).await.expect("the row can be deleted"));
+    assert_eq!(idempotency.sweep_once().await.expect("rows can be swept"), 0);
     let names = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%idempotency_keys%'";
     let names = soon(server.app.writer.fetch_one(names)).await.expect("the connection works");
     // A row without an answer. The connection is closed afterwards.
@@ -71,9 +72,15 @@ async fn every_statement(bench: &Bench<Postgres>, prepared: bool) -> (Vec<Round>
     assert_problem(&server.send(&r1().path("/commit")).await, "idempotency_needs_reconciliation");
 
     let rounds = proxy.rounds();
-    for statement in
-        ["CREATE TABLE", "row_security_active", "ON CONFLICT", "LEFT JOIN", "AS stored", "DELETE"]
-    {
+    for statement in [
+        "CREATE TABLE",
+        "row_security_active",
+        "ON CONFLICT",
+        "LEFT JOIN",
+        "AS stored",
+        "DELETE",
+        "SKIP LOCKED",
+    ] {
         assert!(rounds.iter().any(|round| round.sql.contains(statement)), "{statement}");
     }
     (rounds, names.get(0))

@@ -59,6 +59,10 @@ pub trait Store: Database + sealed::Sealed {
     #[doc(hidden)]
     const DEFAULT_SCHEMA: &'static str;
 
+    /// How many rows a batch of the sweeper has if it is not told.
+    #[doc(hidden)]
+    const SWEEP_BATCH: u32;
+
     #[doc(hidden)]
     fn statements(settings: &Settings) -> Self::Statements;
 
@@ -179,6 +183,14 @@ pub trait Store: Database + sealed::Sealed {
         statements: &'c Self::Statements,
         address: &'c Address,
     ) -> impl Future<Output = Result<bool, Error>> + Send + 'c;
+
+    /// SWEEP: deletes up to `limit` expired rows in a transaction of its own, and gives their number.
+    #[doc(hidden)]
+    fn sweep<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+        limit: u32,
+    ) -> impl Future<Output = Result<u64, Error>> + Send + 'c;
 }
 
 /// What a builder takes as its database: a [`sqlx::PgPool`], or the pools of one SQLite file.

@@ -39,6 +39,7 @@ pub mod shape;
 pub mod state;
 pub mod store;
 pub mod stored;
+pub mod sweeper;
 pub mod transaction;
 pub mod transient;
 pub mod unstored;
@@ -415,6 +416,23 @@ macro_rules! contract {
                 a_response_over_the_limit_is_rolled_back
                 a_redirect_is_replayed
                 an_accepted_answer_with_retry_after_is_stored
+            }
+            sweeper {
+                only_what_has_expired_is_swept
+                a_batch_is_no_larger_than_its_limit_and_stays_when_the_next_one_fails
+                rows_without_an_answer_are_swept_as_all_are
+                a_run_that_goes_on_keeps_its_row
+                sweepers_do_not_meet
+                a_running_take_over_is_not_swept
+                a_crowd_on_a_key_that_is_swept_runs_once
+                requests_do_not_notice_a_sweeper_that_cannot_connect
+                a_sweeper_sweeps_again_and_again
+                a_sweeper_is_stopped_between_two_batches
+                a_sweeper_ends_with_its_handle
+                a_sweeper_ends_with_its_engine
+                a_drain_ends_the_sweepers
+                a_pass_that_is_given_up_leaves_its_pool_whole
+                a_batch_out_of_range_counts_as_the_nearest_within
             }
             transaction {
                 a_commit_that_the_database_refuses_is_no_success

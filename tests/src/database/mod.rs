@@ -75,6 +75,16 @@ pub trait Place: Clone + Send + Sync + Sized + 'static {
     /// The key table's name, as a statement says it.
     fn key_table(&self) -> String;
 
+    /// The SQL that fills a key table with `count` completed rows, their keys `{prefix}-1` and on, each of which expires
+    /// a millisecond after the one before it and the last one `seconds` from now.
+    fn filling(table: &str, prefix: &str, count: u32, seconds: i64) -> String;
+
+    /// Has the database refuse to delete the row of this key, until [`deletes_again`](Self::deletes_again).
+    fn refuse_to_delete(&self, key: &str) -> impl Future<Output = ()> + Send;
+
+    /// Has it delete every row again.
+    fn deletes_again(&self) -> impl Future<Output = ()> + Send;
+
     /// Asserts that no connection of `pool` is inside a transaction and that all of them can be had.
     fn assert_whole(&self, pool: &Pool<Self::Database>) -> impl Future<Output = ()> + Send;
 

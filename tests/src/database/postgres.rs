@@ -303,6 +303,37 @@ impl Place for PgPlace {
         format!("{}.idempotency_keys", self.schema)
     }
 
+    fn filling(table: &str, prefix: &str, count: u32, seconds: i64) -> String {
+        let last = Self::time(seconds);
+        format!(
+            "INSERT INTO {table} (id, scope, key, fingerprint, fingerprint_version, response_status,
+                 response_headers, response_body, created_at, completed_at, expires_at)
+             SELECT md5('{prefix}' || n)::uuid, 'tenant=t1&endpoint=POST%20/orders', '{prefix}-' || n,
+                 sha256(n::text::bytea), 1, 201, '\\x', convert_to('{{\"id\":' || n || '}}', 'UTF8'),
+                 now() - interval '1 day', now() - interval '1 day',
+                 {last} - ({count} - n) * interval '1 millisecond'
+             FROM generate_series(1, {count}) AS n"
+        )
+    }
+
+    async fn refuse_to_delete(&self, key: &str) {
+        let (schema, table) = (&self.schema, self.key_table());
+        self.execute(&format!(
+            "CREATE FUNCTION {schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN RAISE 'this row is to stay'; END $$"
+        ))
+        .await;
+        self.execute(&format!(
+            "CREATE TRIGGER refuse BEFORE DELETE ON {table} FOR EACH ROW WHEN (OLD.key = '{key}')
+             EXECUTE FUNCTION {schema}.refuse()"
+        ))
+        .await;
+    }
+
+    async fn deletes_again(&self) {
+        self.execute(&format!("DROP FUNCTION {}.refuse CASCADE", self.schema)).await;
+    }
+
     async fn assert_whole(&self, pool: &PgPool) {
         let mut connections = Vec::new();
         for _ in 0..pool.options().get_max_connections() {

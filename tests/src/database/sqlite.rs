@@ -145,6 +145,32 @@ impl Place for SqlitePlace {
         "idempotency_keys".to_owned()
     }
 
+    fn filling(table: &str, prefix: &str, count: u32, seconds: i64) -> String {
+        let (now, last) = (Self::time(0), Self::time(seconds));
+        format!(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})
+             INSERT INTO {table} (id, scope, key, fingerprint, fingerprint_version, response_status,
+                 response_headers, response_body, created_at, completed_at, expires_at)
+             SELECT randomblob(16), 'tenant=t1&endpoint=POST%20/orders', '{prefix}-' || n,
+                 randomblob(32), 1, 201, x'', CAST('{{\"id\":' || n || '}}' AS BLOB),
+                 {now} - 86400000, {now} - 86400000, {last} - ({count} - n)
+             FROM numbers"
+        )
+    }
+
+    async fn refuse_to_delete(&self, key: &str) {
+        let table = self.key_table();
+        self.execute(&format!(
+            "CREATE TRIGGER refuse BEFORE DELETE ON {table} WHEN OLD.key = '{key}'
+             BEGIN SELECT RAISE(ABORT, 'this row is to stay'); END"
+        ))
+        .await;
+    }
+
+    async fn deletes_again(&self) {
+        self.execute("DROP TRIGGER refuse").await;
+    }
+
     async fn assert_whole(&self, pool: &SqlitePool) {
         let mut connections = Vec::new();
         for _ in 0..pool.options().get_max_connections() {

@@ -57,6 +57,7 @@ pub struct Statements {
     claim_expired: Arc<str>,
     find: Arc<str>,
     forget: Arc<str>,
+    sweep: Arc<str>,
 }
 
 impl sealed::Sealed for Postgres {}
@@ -77,6 +78,7 @@ impl Store for Postgres {
     type Lock = ();
 
     const DEFAULT_SCHEMA: &'static str = "public";
+    const SWEEP_BATCH: u32 = 1000;
 
     fn statements(settings: &Settings) -> Statements {
         let sql = Sql { table: settings.table.qualified(), settings };
@@ -96,6 +98,7 @@ impl Store for Postgres {
             claim_expired: sql.claim_expired().into(),
             find: sql.find().into(),
             forget: sql.forget().into(),
+            sweep: sql.sweep().into(),
         }
     }
 
@@ -336,6 +339,18 @@ impl Store for Postgres {
             .bind(address.key.as_str());
         Ok(statements.alone(connection, forget).await?.is_some())
     }
+
+    async fn sweep(connection: &mut PgConnection, statements: &Statements, limit: u32) -> Result<u64, Error> {
+        // The session's own level may be one at which passing over a row that was taken over meanwhile is an error, and
+        // at which what is read here makes the transactions of others fail.
+        let begin = sql::begin_alone(Some(Isolation::ReadCommitted), server_limit_ms(ALONE_LIMIT));
+        connection.execute(AssertSqlSafe(begin)).await?;
+        // Without a name, so that it is planned anew: a plan that was made for a small table would read a large one.
+        let sweep = statements.query(&statements.sweep).persistent(false).bind(i64::from(limit));
+        let swept = sweep.execute(&mut *connection).await;
+        connection.execute(if swept.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+        Ok(swept?.rows_affected())
+    }
 }
 
 /// Asks the transaction for one text, which is its own by what `is_own` says of it.
@@ -416,7 +431,7 @@ impl Statements {
             return statement.fetch_optional(connection).await;
         }
         // By statements, since sqlx may still count the transaction that is over.
-        connection.execute(AssertSqlSafe(sql::begin_alone(server_limit_ms(ALONE_LIMIT)))).await?;
+        connection.execute(AssertSqlSafe(sql::begin_alone(None, server_limit_ms(ALONE_LIMIT)))).await?;
         let row = statement.fetch_optional(&mut *connection).await;
         connection.execute(if row.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
         row

@@ -312,6 +312,19 @@ impl Sql<'_> {
             self.table
         )
     }
+
+    /// Deletes up to `$1` expired rows, those first that expired first.
+    ///
+    /// Locks them until its transaction ends, and passes over those that are locked, as by a request that takes one over.
+    pub(super) fn sweep(&self) -> String {
+        // By place: joined back by `id`, a batch takes seven times as long.
+        format!(
+            "DELETE FROM {table} WHERE ctid = ANY (ARRAY(\
+                 SELECT ctid FROM {table} WHERE expires_at <= now() \
+                 ORDER BY expires_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED))",
+            table = self.table,
+        )
+    }
 }
 
 /// `body` writes the row of a message under the bound of its wait, and returns whether it did.
@@ -336,8 +349,8 @@ fn claiming(body: &str) -> String {
 /// Opens a transaction for one statement. A client that drops off the network meanwhile must not hold the key.
 ///
 /// Like [`begin_without_key`] it holds nothing that can fail.
-pub(super) fn begin_alone(limit_ms: i64) -> String {
-    format!("BEGIN; {}", lowered(&limit_ms.to_string(), ""))
+pub(super) fn begin_alone(isolation: Option<Isolation>, limit_ms: i64) -> String {
+    format!("{}; {}", begin(isolation), lowered(&limit_ms.to_string(), ""))
 }
 
 /// What completing writes.

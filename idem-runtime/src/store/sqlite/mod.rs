@@ -45,6 +45,7 @@ pub struct Statements {
     has_row: Arc<str>,
     find: Arc<str>,
     forget: Arc<str>,
+    sweep: Arc<str>,
 }
 
 impl sealed::Sealed for Sqlite {}
@@ -65,6 +66,8 @@ impl Store for Sqlite {
     type Lock = CommitLock;
 
     const DEFAULT_SCHEMA: &'static str = "main";
+    // The writer is held meanwhile, and every request that writes waits for it.
+    const SWEEP_BATCH: u32 = 50;
 
     fn statements(settings: &Settings) -> Statements {
         let sql = Sql { table: settings.table.qualified() };
@@ -76,6 +79,7 @@ impl Store for Sqlite {
             has_row: sql.has_row().into(),
             find: sql.find().into(),
             forget: sql.forget().into(),
+            sweep: sql.sweep().into(),
         }
     }
 
@@ -247,6 +251,14 @@ impl Store for Sqlite {
             .await?;
         Ok(forgotten.rows_affected() == 1)
     }
+
+    async fn sweep(
+        connection: &mut SqliteConnection,
+        statements: &Statements,
+        limit: u32,
+    ) -> Result<u64, Error> {
+        Ok(query(&statements.sweep).bind(limit).execute(connection).await?.rows_affected())
+    }
 }
 
 /// Milliseconds since 1970-01-01 UTC by SQLite's clock, which stands still within a statement.
@@ -340,6 +352,16 @@ impl Sql<'_> {
 
     fn forget(&self) -> String {
         format!("DELETE FROM {} WHERE id = ?1 AND scope = ?2 AND key = ?3", self.table)
+    }
+
+    /// Deletes up to `?1` expired rows, those first that expired first. A transaction of its own, which holds the
+    /// file's write lock.
+    fn sweep(&self) -> String {
+        format!(
+            "DELETE FROM {table} WHERE rowid IN \
+             (SELECT rowid FROM {table} WHERE expires_at <= {NOW} ORDER BY expires_at LIMIT ?1)",
+            table = self.table,
+        )
     }
 }
 
