@@ -62,7 +62,7 @@ impl<DB: Store> Inner<DB> {
             match error {
                 Error::Misconfigured(_) => Problem::StoreMisconfigured,
                 Error::Store(error) if Cause::of(&error) == Cause::Misconfigured => Problem::StoreMisconfigured,
-                Error::Store(_) => Problem::StoreUnavailable,
+                Error::Store(_) | Error::ReadOnly => Problem::StoreUnavailable,
             }
         })
     }

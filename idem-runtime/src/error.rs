@@ -14,6 +14,9 @@ pub enum Error {
     /// The table is missing or not such that the guarantees hold, or a pool for look-ups is not read-only. The text
     /// says what to change.
     Misconfigured(String),
+    /// The server takes no writes: a standby, one that was demoted, or a session that is read-only by default. Connect
+    /// to the primary; a pool whose connections lead to another server finds it once they are closed.
+    ReadOnly,
 }
 
 impl fmt::Display for Error {
@@ -21,6 +24,7 @@ impl fmt::Display for Error {
         match self {
             Self::Store(_) => f.write_str("the database refused or could not be reached"),
             Self::Misconfigured(what) => f.write_str(what),
+            Self::ReadOnly => f.write_str("the database server takes no writes"),
         }
     }
 }
@@ -29,7 +33,7 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Store(source) => Some(source),
-            Self::Misconfigured(_) => None,
+            Self::Misconfigured(_) | Self::ReadOnly => None,
         }
     }
 }

@@ -77,7 +77,6 @@ impl InProcess {
     }
 
     /// How many keys are being worked on.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         lock(&self.entries).len()
     }

@@ -77,7 +77,7 @@
 //! | whom a key belongs to, and keys in the request's content | [`ScopeValue`], [`KeyValue`] |
 //! | one answer that is to end otherwise than its status says | [`KeepWrites`], [`Record`], [`DoNotRecord`]; [`Transient`] for an error type |
 //! | how errors and replays look to clients | [`ErrorShape`], [`Builder`] |
-//! | start-up, shutdown and operators | [`Idempotency`]: its builder, `migrate`, `check`, `drain`, `find`, `forget` |
+//! | start-up, shutdown and operators | [`Idempotency`]: its builder, `migrate`, `check`, `drain`, `find`, `forget`, `health` |
 //! | rows that have expired | [`Sweeper`], [`Idempotency::sweep_once`] |
 //! | unit tests | [`Idempotency::guard`] |
 //!
@@ -103,6 +103,7 @@ mod builder;
 mod canonical;
 mod error;
 mod fingerprint;
+mod health;
 mod held;
 mod idempotency;
 mod inbox;
@@ -176,6 +177,7 @@ pub use self::error::{BuildError, Error};
 #[cfg(feature = "axum")]
 pub use self::execution::Execution;
 pub use self::fingerprint::{Digest, Fingerprint, FingerprintError, Fingerprinter, Payload};
+pub use self::health::Health;
 pub use self::idempotency::Idempotency;
 pub use self::inbox::{Claim, Consumed, Inbox, InboxError};
 pub use self::inert::Inert;

@@ -1,4 +1,4 @@
-//! The sweeper when its database fails it, and at the steps of a request that it meets.
+//! The sweeper when its database fails it, and at the steps of a request that it meets; the health check likewise.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use idem_tests::http::r1;
 use idem_tests::on_both_databases;
 use idem_tests::own_server::{OwnServer, Shutdown};
 use idem_tests::patience::{eventually, soon};
-use idem_tests::proxy::{At, Round};
+use idem_tests::proxy::{At, Round, RoundKind};
 use idem_tests::same::{assert_ran, assert_replays};
 use sqlx::{Postgres, Row as _};
 use tracing::span::{Attributes, Id, Record};
@@ -259,6 +259,45 @@ async fn a_role_that_may_not_delete_is_told_so_and_serves_requests() {
         let Error::Store(sqlx::Error::Database(error)) = &refused else { panic!("{refused:?}") };
         assert_eq!(error.code().as_deref(), Some("42501"));
         assert_eq!(swept, 10);
+    })
+    .await;
+}
+
+// Cases: T-22
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_engine_whose_server_takes_no_writes_is_not_healthy() {
+    run(async |bench: &Bench<Postgres>| {
+        drop(bench.start().await);
+        let standby = bench.server().session("default_transaction_read_only", "on").unmigrated().app().await;
+
+        let error = soon(standby.idempotency.health()).await.expect_err("no key can be reserved");
+
+        assert!(matches!(error, Error::ReadOnly), "{error:?}");
+    })
+    .await;
+}
+
+// Cases: T-21
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_is_asked_in_one_message_and_waits_no_longer_than_it_may() {
+    run(async |bench: &Bench<Postgres>| {
+        let proxy = bench.proxy().await;
+        let limit = Duration::from_millis(200);
+        let app =
+            bench.server().through(&proxy).engine(move |builder| builder.acquire_timeout(limit)).app().await;
+        soon(app.idempotency.health()).await.expect("the database works");
+        proxy.forget();
+
+        soon(app.idempotency.health()).await.expect("the database works");
+        let rounds = proxy.rounds();
+        let asked = rounds.iter().filter(|round| round.kind != RoundKind::Ping).count();
+        let hold = proxy.hold(At::Reply, |round| round.runs("transaction_read_only"));
+        let silent = soon(app.idempotency.health()).await.expect_err("no reply comes");
+        drop(hold);
+
+        assert_eq!(asked, 1, "{rounds:?}");
+        assert!(matches!(&silent, Error::Store(sqlx::Error::Io(_))), "{silent:?}");
+        soon(app.idempotency.health()).await.expect("the database works");
     })
     .await;
 }

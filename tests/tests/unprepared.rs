@@ -65,6 +65,7 @@ async fn every_statement(bench: &Bench<Postgres>, prepared: bool) -> (Vec<Round>
     assert!(idempotency.find(&scope, &key).await.expect("the row can be read").is_some());
     assert!(idempotency.forget(&scope, &key).await.expect("the row can be deleted"));
     assert_eq!(idempotency.sweep_once().await.expect("rows can be swept"), 0);
+    idempotency.health().await.expect("the table can be read");
     let names = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%idempotency_keys%'";
     let names = soon(server.app.writer.fetch_one(names)).await.expect("the connection works");
     // A row without an answer. The connection is closed afterwards.

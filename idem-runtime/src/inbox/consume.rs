@@ -169,7 +169,7 @@ impl<DB: Store> Inbox<DB> {
         match tokio::time::timeout(CLAIM_MARGIN, self.engine.check(connection)).await {
             Ok(Ok(())) => {}
             Ok(Err(error @ Error::Misconfigured(_))) => return Err((error.into(), Condition::Clean)),
-            Ok(Err(error @ Error::Store(_))) => return Err((error.into(), Condition::Suspect)),
+            Ok(Err(error)) => return Err((error.into(), Condition::Suspect)),
             Err(elapsed) => return Err((sqlx::Error::Io(elapsed.into()).into(), Condition::Suspect)),
         }
         let mut retries = RETRIES;

@@ -115,6 +115,7 @@ impl From<Error> for InboxError {
         match error {
             Error::Store(error) => error.into(),
             Error::Misconfigured(what) => Self::Misconfigured(what),
+            Error::ReadOnly => Self::Store(sqlx::Error::Protocol(error.to_string())),
         }
     }
 }

@@ -191,6 +191,13 @@ pub trait Store: Database + sealed::Sealed {
         statements: &'c Self::Statements,
         limit: u32,
     ) -> impl Future<Output = Result<u64, Error>> + Send + 'c;
+
+    /// Reads from the table, and whether the server takes writes, as far as a connection that need not write can tell.
+    #[doc(hidden)]
+    fn takes_writes<'c>(
+        connection: &'c mut Self::Connection,
+        statements: &'c Self::Statements,
+    ) -> impl Future<Output = Result<bool, Error>> + Send + 'c;
 }
 
 /// What a builder takes as its database: a [`sqlx::PgPool`], or the pools of one SQLite file.

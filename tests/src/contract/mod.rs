@@ -20,6 +20,7 @@ pub mod expiry;
 pub mod extractor;
 pub mod fingerprint;
 pub mod header;
+pub mod health;
 pub mod inbox;
 pub mod inbox_end;
 pub mod inbox_handler;
@@ -215,6 +216,14 @@ macro_rules! contract {
                 a_look_alike_of_the_field_name_is_no_key
                 keys_that_differ_in_case_are_two
                 a_caller_who_is_nobody_is_told_so_first
+            }
+            health {
+                an_engine_whose_table_can_be_read_is_ready
+                an_engine_without_its_table_says_so
+                an_engine_without_its_database_says_so
+                an_engine_that_drains_is_not_ready
+                an_engine_without_a_free_connection_is_not_asked_for_long
+                an_engine_that_is_off_says_so
             }
             inbox {
                 a_message_is_processed_once

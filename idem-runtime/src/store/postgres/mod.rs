@@ -58,6 +58,7 @@ pub struct Statements {
     find: Arc<str>,
     forget: Arc<str>,
     sweep: Arc<str>,
+    takes_writes: Arc<str>,
 }
 
 impl sealed::Sealed for Postgres {}
@@ -99,6 +100,7 @@ impl Store for Postgres {
             find: sql.find().into(),
             forget: sql.forget().into(),
             sweep: sql.sweep().into(),
+            takes_writes: sql.takes_writes().into(),
         }
     }
 
@@ -350,6 +352,12 @@ impl Store for Postgres {
         let swept = sweep.execute(&mut *connection).await;
         connection.execute(if swept.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
         Ok(swept?.rows_affected())
+    }
+
+    async fn takes_writes(connection: &mut PgConnection, statements: &Statements) -> Result<bool, Error> {
+        // One message, which any pooler sends to one server.
+        let statement = sqlx::raw_sql(AssertSqlSafe(Arc::clone(&statements.takes_writes)));
+        connection.fetch_one(statement).await?.try_get("takes_writes")
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use super::super::{Isolation, Settings};
 
 /// How long a statement waits for another request's row where advisory locks are off. Below 50 ms, requests with
@@ -323,6 +325,18 @@ impl Sql<'_> {
                  SELECT ctid FROM {table} WHERE expires_at <= now() \
                  ORDER BY expires_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED))",
             table = self.table,
+        )
+    }
+
+    /// One row: whether transactions may write, on a server where the table can be read. Locks nothing.
+    ///
+    /// It looks for a row that is not there, since a first row may be far behind those that were deleted.
+    pub(super) fn takes_writes(&self) -> String {
+        format!(
+            "SELECT current_setting('transaction_read_only') = 'off' AS takes_writes \
+             FROM (SELECT count(*) FROM {} WHERE id = '{}'::uuid) AS probed",
+            self.table,
+            Uuid::nil(),
         )
     }
 }

@@ -46,6 +46,7 @@ pub struct Statements {
     find: Arc<str>,
     forget: Arc<str>,
     sweep: Arc<str>,
+    takes_writes: Arc<str>,
 }
 
 impl sealed::Sealed for Sqlite {}
@@ -80,6 +81,7 @@ impl Store for Sqlite {
             find: sql.find().into(),
             forget: sql.forget().into(),
             sweep: sql.sweep().into(),
+            takes_writes: sql.takes_writes().into(),
         }
     }
 
@@ -259,6 +261,10 @@ impl Store for Sqlite {
     ) -> Result<u64, Error> {
         Ok(query(&statements.sweep).bind(limit).execute(connection).await?.rows_affected())
     }
+
+    async fn takes_writes(connection: &mut SqliteConnection, statements: &Statements) -> Result<bool, Error> {
+        query(&statements.takes_writes).fetch_one(connection).await?.try_get("takes_writes")
+    }
 }
 
 /// Milliseconds since 1970-01-01 UTC by SQLite's clock, which stands still within a statement.
@@ -362,6 +368,12 @@ impl Sql<'_> {
              (SELECT rowid FROM {table} WHERE expires_at <= {NOW} ORDER BY expires_at LIMIT ?1)",
             table = self.table,
         )
+    }
+
+    /// One row: that writes are taken, which no reader can tell, where the table can be read. It looks for a row that is
+    /// not there.
+    fn takes_writes(&self) -> String {
+        format!("SELECT count(*) >= 0 AS takes_writes FROM {} WHERE id = zeroblob(16)", self.table)
     }
 }
 
