@@ -1,5 +1,6 @@
 //! What a readiness probe and an operator ask of an engine.
 
+use sqlx::Connection as _;
 use tokio::time::timeout;
 
 use crate::error::Error;
@@ -39,7 +40,8 @@ impl<DB: Store> Idempotency<DB> {
     /// Within the builder's `acquire_timeout` it takes a connection that need not write, and reads from the table by
     /// its primary key: one message, whatever the table's size. The first time, and until the table is found right, it
     /// checks it as [`check`](Self::check) does. It does not write, so it cannot tell that a disk is full; on SQLite it
-    /// leaves the writer alone, so it does not tell that a handler holds it.
+    /// leaves the writer alone, so it does not tell that a handler holds it. An engine that is switched off needs no
+    /// table, so that it is only asked whether the connection works.
     ///
     /// For a probe of readiness, which takes a server out of a load balancer, not for one of liveness: nothing that it
     /// finds is cured by a restart.
@@ -96,9 +98,14 @@ impl<DB: Store> Idempotency<DB> {
 }
 
 impl<DB: Store> Inner<DB> {
-    /// Asks whether the table can be read and written.
+    /// Asks whether the table can be read and written, if it is used.
     async fn ask(&self) -> Result<(), Error> {
         let mut held = Held::new(DB::acquire_reader(&self.pools).await?);
+        if !self.http.is_enabled {
+            held.connection().ping().await?;
+            held.release().await;
+            return Ok(());
+        }
         self.check(held.connection()).await?;
         let takes_writes = match DB::takes_writes(held.connection(), &self.statements).await {
             Ok(takes_writes) => takes_writes,

@@ -58,6 +58,23 @@ async fn a_run_does_not_join_a_transaction_that_was_left_open() {
     .await;
 }
 
+// The batch's COMMIT was for the other transaction's writes as well.
+#[tokio::test]
+async fn a_sweep_does_not_commit_a_transaction_that_was_left_open() {
+    run(async |bench: &Bench<Postgres>| {
+        let app = bench.server().connections(1).app().await;
+        bench.fill("expired", 10, 0).await;
+        leave_open(&app.writer, &["INSERT INTO refunds (tenant, item) VALUES ('t1', 'tea')"]).await;
+
+        let refused = soon(app.idempotency.sweep_once()).await;
+
+        assert!(refused.is_err(), "{refused:?}");
+        assert_eq!(soon(app.idempotency.sweep_once()).await.expect("on a connection of its own"), 10);
+        assert_eq!(bench.count("refunds").await, 0, "what nobody committed is gone with its connection");
+    })
+    .await;
+}
+
 // A duplicate's ROLLBACK took the other transaction's writes away as if they were its own.
 #[tokio::test]
 async fn a_replay_does_not_end_a_transaction_that_was_left_open() {

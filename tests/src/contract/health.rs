@@ -91,10 +91,13 @@ pub async fn an_engine_without_a_free_connection_is_not_asked_for_long<DB: TestD
 }
 
 // Cases: T-23
-pub async fn an_engine_that_is_off_says_so<DB: TestDatabase>(bench: &Bench<DB>) {
-    let app = bench.server().engine(|builder| builder.enabled(false)).app().await;
+pub async fn an_engine_that_is_off_says_so_and_needs_no_table<DB: TestDatabase>(bench: &Bench<DB>) {
+    let app = bench.server().unmigrated().engine(|builder| builder.enabled(false)).app().await;
 
     let health = soon(app.idempotency.health()).await.expect("the database works");
+    app.reader.close().await;
+    let gone = soon(app.idempotency.health()).await;
 
     assert!(!health.is_enabled && health.is_ready(), "{health:?}");
+    assert!(matches!(&gone, Err(Error::Store(_))), "{gone:?}");
 }

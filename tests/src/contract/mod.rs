@@ -20,10 +20,10 @@ pub mod expiry;
 pub mod extractor;
 pub mod fingerprint;
 pub mod header;
-pub mod health;
 pub mod inbox;
 pub mod inbox_end;
 pub mod inbox_handler;
+pub mod health;
 pub mod limit;
 pub mod lookup;
 pub mod method;
@@ -223,7 +223,7 @@ macro_rules! contract {
                 an_engine_without_its_database_says_so
                 an_engine_that_drains_is_not_ready
                 an_engine_without_a_free_connection_is_not_asked_for_long
-                an_engine_that_is_off_says_so
+                an_engine_that_is_off_says_so_and_needs_no_table
             }
             inbox {
                 a_message_is_processed_once

@@ -343,10 +343,12 @@ impl Store for Postgres {
     }
 
     async fn sweep(connection: &mut PgConnection, statements: &Statements, limit: u32) -> Result<u64, Error> {
-        // The session's own level may be one at which passing over a row that was taken over meanwhile is an error, and
-        // at which what is read here makes the transactions of others fail.
-        let begin = sql::begin_alone(Some(Isolation::ReadCommitted), server_limit_ms(ALONE_LIMIT));
-        connection.execute(AssertSqlSafe(begin)).await?;
+        let begun =
+            connection.fetch_one(AssertSqlSafe(sql::begin_sweep(server_limit_ms(ALONE_LIMIT)))).await?;
+        if !begun.try_get::<bool, _>("is_own")? {
+            // Its COMMIT would be for whatever else was written there.
+            return Err(Error::Protocol("a pooled connection came inside a transaction".to_owned()));
+        }
         // Without a name, so that it is planned anew: a plan that was made for a small table would read a large one.
         let sweep = statements.query(&statements.sweep).persistent(false).bind(i64::from(limit));
         let swept = sweep.execute(&mut *connection).await;
@@ -439,7 +441,7 @@ impl Statements {
             return statement.fetch_optional(connection).await;
         }
         // By statements, since sqlx may still count the transaction that is over.
-        connection.execute(AssertSqlSafe(sql::begin_alone(None, server_limit_ms(ALONE_LIMIT)))).await?;
+        connection.execute(AssertSqlSafe(sql::begin_alone(server_limit_ms(ALONE_LIMIT)))).await?;
         let row = statement.fetch_optional(&mut *connection).await;
         connection.execute(if row.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
         row

@@ -363,8 +363,18 @@ fn claiming(body: &str) -> String {
 /// Opens a transaction for one statement. A client that drops off the network meanwhile must not hold the key.
 ///
 /// Like [`begin_without_key`] it holds nothing that can fail.
-pub(super) fn begin_alone(isolation: Option<Isolation>, limit_ms: i64) -> String {
-    format!("{}; {}", begin(isolation), lowered(&limit_ms.to_string(), ""))
+pub(super) fn begin_alone(limit_ms: i64) -> String {
+    format!("BEGIN; {}", lowered(&limit_ms.to_string(), ""))
+}
+
+/// Opens the transaction of a batch, and says whether it did: not on a connection that is in one already.
+///
+/// The session's own level may be one at which passing over a row that was taken over meanwhile is an error, and at
+/// which what is read here makes the transactions of others fail.
+pub(super) fn begin_sweep(limit_ms: i64) -> String {
+    let begin = begin(Some(Isolation::ReadCommitted));
+    // In one message with its BEGIN a transaction is as old as the statement, to the microsecond.
+    format!("{begin}; {}", lowered(&limit_ms.to_string(), ", now() = statement_timestamp() AS is_own"))
 }
 
 /// What completing writes.
