@@ -8,3 +8,8 @@ pub mod webhooks;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The code of the operators' page likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/operations.md")]
+struct Operations;
