@@ -31,7 +31,7 @@ const LARGEST_BATCH: u32 = 10_000;
 const BATCH_LIMIT: Duration = Duration::from_secs(10);
 
 /// How many times as long as a batch took the pause after it is. A request that comes at any moment then meets one in
-/// ten, which leaves the slowest of a hundred less than twice as slow.
+/// ten, which leaves the slowest of a hundred less than twice as slow (`tests/benches/sweep.rs`).
 const PAUSE_FACTOR: u32 = 9;
 
 /// Deletes the rows of expired keys, in batches. Made by [`Idempotency::sweeper`].

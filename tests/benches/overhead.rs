@@ -1,6 +1,6 @@
 //! What the attribute costs: an annotated handler against the same one without it, and a replay, per request.
 //!
-//! `scripts/with-postgres cargo bench -p idem-tests` runs it on SQLite and on PostgreSQL. The three kinds of request
+//! `scripts/with-postgres cargo bench -p idem-tests --bench overhead` runs it on SQLite and on PostgreSQL. The three kinds of request
 //! take turns in one run and are compared with each other; a time by itself says more about the machine. Requests go
 //! through the router without a socket, one after the other. A request's body has 22 bytes, its answer's 29 or more.
 
