@@ -21,7 +21,7 @@ use crate::options::Rules;
 use crate::problem::{KeyPlace, Problem};
 use crate::reply::Reply;
 use crate::scope::{Scope, ScopeError, ScopeValue};
-use crate::store::{Address, KeyRequest, Store};
+use crate::store::{Address, KeyRequest, Store, shown};
 use crate::turn::Turn;
 use crate::waiting::Patience;
 
@@ -209,6 +209,8 @@ impl<DB: Store> Call<DB> {
         }
         let fingerprint = self.fingerprinter.finish().map_err(|error| {
             tracing::error!(%error, route = self.seen.route, "a request cannot be fingerprinted");
+            // Its source may name members of the request.
+            tracing::debug!(?error, "an input without a canonical form in full");
             Problem::FingerprintFailed
         })?;
         let request = KeyRequest {
@@ -236,7 +238,7 @@ impl<DB: Store> Inner<DB> {
         match tokio::time::timeout(self.http.acquire_timeout, DB::acquire(&self.pools)).await {
             Ok(Ok(connection)) => Ok(Held::new(connection)),
             Ok(Err(error)) => {
-                tracing::error!(%error, "no connection for a request with an idempotency key");
+                tracing::error!(error = %shown(&error), "no connection for a request with an idempotency key");
                 Err(Problem::StoreUnavailable)
             }
             Err(_elapsed) => {
@@ -249,6 +251,10 @@ impl<DB: Store> Inner<DB> {
 
 impl<DB: Store> std::fmt::Debug for Call<DB> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call").field("seen", &self.seen).finish_non_exhaustive()
+        // Not the path, which may hold the key, or who has it.
+        f.debug_struct("Call")
+            .field("method", &self.seen.method)
+            .field("route", &self.seen.route)
+            .finish_non_exhaustive()
     }
 }

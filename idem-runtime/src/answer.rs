@@ -16,7 +16,7 @@ use crate::idempotency::Inner;
 use crate::options::Rules;
 use crate::problem::Problem;
 use crate::replay::StoredResponse;
-use crate::store::{Cause, Found, Store};
+use crate::store::{Cause, Found, Store, shown};
 
 /// What a request comes to. [`Reply`](crate::reply::Reply) makes a response of it.
 #[derive(Debug)]
@@ -58,10 +58,16 @@ impl<DB: Store> Inner<DB> {
     /// Checks the table before the first reservation.
     pub(crate) async fn check_once(&self, connection: &mut DB::Connection) -> Result<(), Problem> {
         self.check(connection).await.map_err(|error| {
-            tracing::error!(error = %error, source = std::error::Error::source(&error), "no key can be reserved");
+            match &error {
+                Error::Misconfigured(what) => tracing::error!(what, "no key can be reserved"),
+                Error::Store(error) => tracing::error!(error = %shown(error), "no key can be reserved"),
+                Error::ReadOnly => tracing::error!(%error, "no key can be reserved"),
+            }
             match error {
                 Error::Misconfigured(_) => Problem::StoreMisconfigured,
-                Error::Store(error) if Cause::of(&error) == Cause::Misconfigured => Problem::StoreMisconfigured,
+                Error::Store(error) if Cause::of(&error) == Cause::Misconfigured => {
+                    Problem::StoreMisconfigured
+                }
                 Error::Store(_) | Error::ReadOnly => Problem::StoreUnavailable,
             }
         })

@@ -17,7 +17,7 @@ use crate::limits::{RETRIES, within};
 use crate::problem::Problem;
 use crate::replay::StoredResponse;
 use crate::rollback::Condition;
-use crate::store::{Cause, KeyRequest, Store};
+use crate::store::{Cause, KeyRequest, Store, shown};
 
 /// A run whose transaction is over.
 pub(crate) struct Ended<DB: Store> {
@@ -117,7 +117,7 @@ impl<DB: Store> Inner<DB> {
                 Ok(false) => return self.yield_to_winner(connection, &request).await,
                 Err(error) if Cause::of(&error) == Cause::Conflict => {}
                 Err(error) => {
-                    tracing::error!(%error, "the answer of a rolled-back run cannot be stored");
+                    tracing::error!(error = %shown(&error), "the answer of a rolled-back run cannot be stored");
                     let problem =
                         if Cause::is_silent(&error) { Problem::OutcomeUnknown } else { Problem::Transient };
                     if matches!(error, sqlx::Error::Database(_)) {
@@ -141,7 +141,7 @@ impl<DB: Store> Inner<DB> {
             Ok(Some(found)) => (answer_from(&found, &request.fingerprint), Condition::Clean),
             Ok(None) => (Answer::Problem(Problem::InProgress), Condition::Clean),
             Err(error) => {
-                tracing::error!(%error, "the winner of a key cannot be looked up");
+                tracing::error!(error = %shown(&error), "the winner of a key cannot be looked up");
                 (Answer::Problem(Problem::OutcomeUnknown), Condition::Suspect)
             }
         }

@@ -38,7 +38,7 @@ use crate::outcome::{self, Plan, Verdict};
 use crate::problem::Problem;
 use crate::reserving::{Begun, Refused};
 use crate::rollback::{Condition, roll_back};
-use crate::store::{Cause, KeyRequest, Probe, Store};
+use crate::store::{Cause, KeyRequest, Probe, Store, shown};
 use crate::turn::Turn;
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -299,7 +299,7 @@ impl<'h, DB: Store> Commit<'h, DB> {
                     run.ended(Ending::first(response), Condition::Clean, None)
                 }
                 Err(error) => {
-                    tracing::error!(%error, "a run cannot be committed");
+                    tracing::error!(error = %shown(&error), "a run cannot be committed");
                     // A server sends the error before it releases the locks; its word on the ROLLBACK comes after, so
                     // that a retry does not meet what is left of this run.
                     roll_back::<DB>(&mut tx).await;

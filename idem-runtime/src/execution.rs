@@ -161,6 +161,13 @@ mod tests {
         assert_eq!(Execution::new(Scope::global(), None).downstream_key("charge"), None);
     }
 
+    #[test]
+    fn an_execution_that_is_logged_shows_its_scope_and_not_its_key() {
+        let shown = format!("{:?}", execution("t1", "jane.doe@example.com"));
+
+        assert!(shown.contains("tenant=t1") && !shown.contains("jane"), "{shown}");
+    }
+
     struct PanicsWhenDropped;
 
     impl Drop for PanicsWhenDropped {

@@ -15,10 +15,10 @@ use tokio::sync::watch;
 
 use crate::fingerprint::Digest;
 use crate::problem::Problem;
-use crate::store::Found;
+use crate::store::{Found, KeyText};
 
 /// A scope and a key, both in full: two keys never share an entry.
-type FullKey = (String, String);
+type FullKey = (String, KeyText);
 
 /// What is known of the key's one attempt.
 #[derive(Debug, Clone)]
@@ -62,9 +62,9 @@ pub(crate) enum Entered {
 }
 
 impl InProcess {
-    pub(crate) fn enter(&self, scope: &str, key: &str) -> Entered {
+    pub(crate) fn enter(&self, scope: &str, key: &KeyText) -> Entered {
         let mut entries = lock(&self.entries);
-        match entries.entry((scope.to_owned(), key.to_owned())) {
+        match entries.entry((scope.to_owned(), key.clone())) {
             Entry::Occupied(occupied) => Entered::Behind(occupied.get().clone()),
             Entry::Vacant(vacant) => {
                 let (sender, receiver) = watch::channel(Phase::Attempting);
@@ -126,8 +126,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    fn enter(map: &InProcess, scope: &str, key: &str) -> Entered {
+        map.enter(scope, &KeyText::new(key.to_owned()))
+    }
+
     fn claim(map: &InProcess) -> Claim {
-        match map.enter("tenant=t1", "k") {
+        match enter(map, "tenant=t1", "k") {
             Entered::Alone(claim) => claim,
             Entered::Behind(_) => panic!("the key is taken"),
         }
@@ -138,16 +142,16 @@ mod tests {
         let map = InProcess::default();
         let _first = claim(&map);
 
-        assert!(matches!(map.enter("tenant=t1", "k"), Entered::Behind(_)));
-        assert!(matches!(map.enter("tenant=t1", "l"), Entered::Alone(_)));
-        assert!(matches!(map.enter("tenant=t2", "k"), Entered::Alone(_)));
+        assert!(matches!(enter(&map, "tenant=t1", "k"), Entered::Behind(_)));
+        assert!(matches!(enter(&map, "tenant=t1", "l"), Entered::Alone(_)));
+        assert!(matches!(enter(&map, "tenant=t2", "k"), Entered::Alone(_)));
     }
 
     #[test]
     fn a_claim_that_is_dropped_leaves_no_entry_and_tells_those_behind() {
         let map = InProcess::default();
         let first = claim(&map);
-        let Entered::Behind(watching) = map.enter("tenant=t1", "k") else { panic!("the key is free") };
+        let Entered::Behind(watching) = enter(&map, "tenant=t1", "k") else { panic!("the key is free") };
 
         drop(first);
 
@@ -159,7 +163,7 @@ mod tests {
     fn those_behind_learn_how_the_attempt_ended() {
         let map = InProcess::default();
         let mut first = claim(&map);
-        let Entered::Behind(watching) = map.enter("tenant=t1", "k") else { panic!("the key is free") };
+        let Entered::Behind(watching) = enter(&map, "tenant=t1", "k") else { panic!("the key is free") };
 
         first.leave(Attempt::InProgress);
         assert!(matches!(&*watching.borrow(), Phase::Attempting), "it is not over before its connection is");
@@ -167,5 +171,18 @@ mod tests {
 
         assert_eq!(map.len(), 0);
         assert!(matches!(&*watching.borrow(), Phase::Over(Attempt::InProgress)));
+    }
+
+    #[test]
+    fn the_map_shows_no_key() {
+        let map = InProcess::default();
+        let claim = match enter(&map, "tenant=t1", "jane.doe@example.com") {
+            Entered::Alone(claim) => claim,
+            Entered::Behind(_) => panic!("the key is taken"),
+        };
+
+        let shown = format!("{map:?} {claim:?}");
+
+        assert!(shown.contains("tenant=t1") && !shown.contains("jane"), "{shown}");
     }
 }

@@ -10,7 +10,7 @@ use crate::engine::{Attempt, Commit, Keyed, Recorded, Run};
 use crate::limits::within;
 use crate::problem::Problem;
 use crate::rollback::{Condition, RolledBack, roll_back};
-use crate::store::{Cause, Complete, Probe, Store};
+use crate::store::{Cause, Complete, Probe, Store, shown};
 
 impl<'h, DB: Store> Attempt<'h, DB> {
     /// A lasting success: the answer goes into the key row, in the transaction that reserved it.
@@ -43,7 +43,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             }
             Ok(Complete::TransactionLost) => self.lose().await,
             Err(error) => {
-                tracing::error!(%error, "an answer cannot be recorded");
+                tracing::error!(error = %shown(&error), "an answer cannot be recorded");
                 let problem = match Cause::of(&error) {
                     Cause::Conflict | Cause::ConnectionLost => Problem::Transient,
                     _ => Problem::CommitRejected,
@@ -106,7 +106,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             Ok(Probe::Aborted) => self.reject(Problem::CommitRejected).await,
             Ok(Probe::Lost) => self.lose().await,
             Err(error) => {
-                tracing::error!(%error, "the connection of a run was lost");
+                tracing::error!(error = %shown(&error), "the connection of a run was lost");
                 self.reject(Problem::Transient).await
             }
         }
@@ -144,7 +144,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             let statements = &self.run.engine.statements;
             let marked = within(DB::mark_broken(&mut self.tx, statements, &keyed.request, mark)).await;
             if let Err(error) = marked {
-                tracing::error!(%error, "its key cannot be marked, so a retry runs");
+                tracing::error!(error = %shown(&error), "its key cannot be marked, so a retry runs");
             }
         }
         self.ended(Ending::problem(Problem::OutcomeUnknown), Condition::Suspect)

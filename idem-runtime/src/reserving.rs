@@ -14,7 +14,7 @@ use crate::in_process::Attempt as Attempted;
 use crate::limits::RETRIES;
 use crate::problem::Problem;
 use crate::rollback::{Condition, RolledBack, roll_back};
-use crate::store::{Cause, Found, Reserve, Store};
+use crate::store::{Cause, Found, Reserve, Store, shown};
 
 /// A transaction in which the key is reserved.
 pub(crate) struct Begun<'h, DB: Store> {
@@ -153,12 +153,12 @@ impl<DB: Store> Run<DB> {
 /// BEGIN says nothing of the key: at most of the connection, which may have come with a transaction of another's.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn not_begun(error: sqlx::Error) -> Refused {
-    tracing::error!(%error, "a transaction cannot be begun");
+    tracing::error!(error = %shown(&error), "a transaction cannot be begun");
     Refused::failed(Problem::StoreUnavailable, Condition::Suspect)
 }
 
 fn not_reserved(error: &sqlx::Error, condition: Condition) -> Refused {
-    tracing::error!(%error, "an idempotency key cannot be reserved");
+    tracing::error!(error = %shown(error), "an idempotency key cannot be reserved");
     match Cause::of(error) {
         Cause::Misconfigured => Refused::failed(Problem::StoreMisconfigured, condition),
         // After a failover the server stays read-only; another connection finds the new one.

@@ -3,7 +3,7 @@
 use sqlx_core::transaction::TransactionManager;
 
 use crate::held::END_LIMIT;
-use crate::store::Store;
+use crate::store::{Store, shown};
 
 /// Whether a connection may go back to its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(crate) async fn roll_back<DB: Store>(connection: &mut DB::Connection) -> Rol
     match tokio::time::timeout(END_LIMIT, to_depth_zero).await {
         Ok(Ok(())) => RolledBack::Acknowledged,
         Ok(Err(error)) => {
-            tracing::warn!(%error, "a ROLLBACK failed; its connection is closed");
+            tracing::warn!(error = %shown(&error), "a ROLLBACK failed; its connection is closed");
             RolledBack::Failed
         }
         Err(_elapsed) => {

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::held::Held;
 use crate::idempotency::{Idempotency, Inner};
 use crate::jitter::Jitter;
-use crate::store::{Cause, Store};
+use crate::store::{Cause, Store, shown};
 
 const EVERY: Duration = Duration::from_mins(1);
 
@@ -167,12 +167,12 @@ async fn sweep_every<DB: Store>(
             Ok(rows) => tracing::debug!(rows, "expired idempotency keys were swept"),
             // Another transaction was in the way: nothing that anybody has to do something about.
             Err(Error::Store(error)) if Cause::of(&error) == Cause::Conflict => {
-                tracing::debug!(%error, "a batch of expired idempotency keys is left for the next pass");
+                tracing::debug!(error = %shown(&error), "a batch of expired idempotency keys is left for the next pass");
             }
-            Err(error) => {
-                let source = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(%error, source, "expired idempotency keys cannot be swept now");
+            Err(Error::Store(error)) => {
+                tracing::warn!(error = %shown(&error), "expired idempotency keys cannot be swept now");
             }
+            Err(error) => tracing::warn!(%error, "expired idempotency keys cannot be swept now"),
         }
         let tenth = every / 10;
         pause = jitter.between(every.saturating_sub(tenth), every + tenth);

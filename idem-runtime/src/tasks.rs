@@ -120,7 +120,8 @@ impl Tasks {
             match work.await {
                 Some(Ok(())) => {}
                 Some(Err(Stop::Panicked(panic))) => {
-                    tracing::error!(panic = text_of(&*panic), "work after COMMIT panicked");
+                    tracing::error!("work after COMMIT panicked");
+                    tell(&*panic);
                 }
                 Some(Err(Stop::OverLimit)) | None => {
                     tracing::warn!("work after COMMIT was dropped by a drain");
@@ -131,10 +132,8 @@ impl Tasks {
         match catch_unwind(AssertUnwindSafe(|| self.0.wrapper.wrap(Box::pin(logged)))) {
             Ok(task) => drop(self.0.tracker.spawn(task.in_current_span().with_current_subscriber())),
             Err(panic) => {
-                tracing::error!(
-                    panic = text_of(&*panic),
-                    "the wrapper of a task panicked, so its work is not done"
-                );
+                tracing::error!("the wrapper of a task panicked, so its work is not done");
+                tell(&*panic);
             }
         }
     }
@@ -155,10 +154,12 @@ impl Tasks {
     }
 }
 
-/// What a panic says, if it says it in text.
-fn text_of(panic: &(dyn Any + Send)) -> &str {
+/// Says what a panic says, if it says it in text: the application's own, which may name anything. The process's panic
+/// hook has seen it.
+fn tell(panic: &(dyn Any + Send)) {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    tracing::debug!(panic = text.unwrap_or("no text"), "a panic in full");
 }
 
 impl fmt::Debug for Wrapper {

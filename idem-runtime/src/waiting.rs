@@ -53,7 +53,7 @@ impl<DB: Store> Inner<DB> {
         // Whether a run was seen: from then on only its own limit counts.
         let mut has_run = false;
         loop {
-            let mut watching = match self.in_process.enter(&address.scope, address.key.as_str()) {
+            let mut watching = match self.in_process.enter(&address.scope, &address.key) {
                 Entered::Alone(claim) => return Ok(claim),
                 Entered::Behind(watching) => watching,
             };

@@ -1,5 +1,7 @@
 //! An extractor together with the body that it read.
 
+use std::fmt;
+
 use ::axum::body::Body;
 use ::axum::extract::{FromRequest, Request};
 use ::axum::response::{IntoResponse, Response};
@@ -42,7 +44,7 @@ use crate::store::Store;
 /// # }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Received<E> {
     inner: E,
     content: Bytes,
@@ -87,6 +89,16 @@ impl<DB: Store> Call<DB> {
     /// Adds the body that an argument was extracted from to the fingerprint.
     pub fn received<E>(&mut self, argument: &Received<E>) {
         self.fingerprinter().body(&argument.content, argument.is_json);
+    }
+}
+
+/// Shows what was extracted, and of the body its length.
+impl<E: fmt::Debug> fmt::Debug for Received<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Received")
+            .field("inner", &self.inner)
+            .field("body_bytes", &self.content.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -7,6 +7,7 @@
 mod cause;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod shown;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod table;
@@ -19,6 +20,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{Database, Error, SqlStr};
 
 pub(crate) use self::cause::Cause;
+pub(crate) use self::shown::shown;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqlitePools;
 pub(crate) use self::table::Table;
@@ -256,7 +258,7 @@ impl Address {
 }
 
 /// What the `key` column holds: an idempotency key, or the id of a message. `Debug` shows nothing of it.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KeyText(String);
 
 impl KeyText {

@@ -173,3 +173,13 @@ fn the_limit_of_the_body_is_the_routers() {
     assert_eq!(status(Some(DefaultBodyLimit::max(4)), 5), StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(status(Some(DefaultBodyLimit::disable()), 3 << 20), StatusCode::OK);
 }
+
+#[test]
+fn a_received_body_that_is_logged_shows_its_length() {
+    let received = received::<Json<Event>>("application/json", br#"{"id":"evt_1","to":"jane"}"#).unwrap();
+
+    let shown = format!("{received:?}");
+
+    assert!(shown.contains("evt_1") && shown.contains("body_bytes: 26"), "{shown}");
+    assert!(!shown.contains("jane"), "{shown}");
+}
