@@ -17,6 +17,7 @@ use crate::idempotency::Inner;
 use crate::in_process::Attempt;
 use crate::key::{IdempotencyKey, KeyError, Syntax};
 use crate::key_value::KeyValue;
+use crate::observed::{Endpoint, Observed, Step, Timer};
 use crate::options::Rules;
 use crate::problem::{KeyPlace, Problem};
 use crate::reply::Reply;
@@ -128,18 +129,42 @@ impl<DB: Store> Call<DB> {
         Reply::new(Arc::clone(&self.engine), self.rules.terms.clone(), key, self.seen.syntax)
     }
 
+    /// The request as an operator sees it: nobody watches one whose method is safe.
+    pub(crate) fn observe(&self) -> Observed {
+        if self.seen.method.is_safe() {
+            return Observed::default();
+        }
+        Observed::begin(match (self.rules.endpoint, &self.seen.route) {
+            (Some(name), _) => Endpoint::Named(name),
+            (None, Some(route)) => Endpoint::Route(&self.seen.method, route),
+            (None, None) => Endpoint::Unmatched,
+        })
+    }
+
     /// Judges the key, waits for a duplicate's attempt, and takes a connection.
     ///
     /// # Cancel safety
     /// Cancel safe: nothing has begun, and those who wait behind this request go on without it.
-    pub(crate) fn admit(self) -> Pin<Box<dyn Future<Output = Admitted<DB>> + Send>> {
-        Box::pin(async move { self.try_admit().await.unwrap_or_else(Admitted::Done) })
+    pub(crate) fn admit(self, mut observed: Observed) -> Pin<Box<dyn Future<Output = Admitted<DB>> + Send>> {
+        Box::pin(async move {
+            match self.try_admit(&mut observed).await {
+                Ok((mut run, held)) => {
+                    run.observed = observed;
+                    Admitted::Run(run, held)
+                }
+                Err(answer) => {
+                    observed.answered(&answer);
+                    Admitted::Done(answer)
+                }
+            }
+        })
     }
 
-    async fn try_admit(mut self) -> Result<Admitted<DB>, Answer> {
+    /// The run is not observed yet.
+    async fn try_admit(mut self, observed: &mut Observed) -> Result<(Run<DB>, Held<DB>), Answer> {
         // RFC 9110, 9.2.1: nothing to protect, so nothing is stored.
         if self.seen.method.is_safe() {
-            return Ok(self.admit_without_key().await?);
+            return Ok(self.admit_without_key(observed).await?);
         }
         if !self.engine.http.is_enabled {
             if !matches!(self.seen.key, Ok(None)) {
@@ -148,24 +173,26 @@ impl<DB: Store> Call<DB> {
                     "a request with an idempotency key is not protected: the engine is off"
                 );
             }
-            return Ok(self.admit_without_key().await?);
+            return Ok(self.admit_without_key(observed).await?);
         }
         let Some(key) = self.take_key()? else {
             // For those who count, before they require a key, how many clients send none.
             tracing::debug!(route = self.seen.route, "a request without an idempotency key is not protected");
-            return Ok(self.admit_without_key().await?);
+            return Ok(self.admit_without_key(observed).await?);
         };
         let engine = Arc::clone(&self.engine);
         let token = engine.tasks.admit().ok_or(Problem::StoreUnavailable)?;
         let patience = Patience::begin(&engine, &self.rules);
         let (rules, request, execution) = self.judge(key)?;
+        observed.keyed(&request.address);
 
-        let mut claim = engine.enter(&request, patience).await?;
-        match engine.connection().await {
+        let mut claim = engine.enter(&request, patience, observed).await?;
+        match engine.connection(observed).await {
             Ok(held) => {
                 let keyed = Some(Keyed { request, claim });
                 let turn = patience.for_run().map(|until| Box::new(Turn::new(until)));
-                Ok(Admitted::Run(Run { engine, rules, keyed, execution, turn, token: Some(token) }, held))
+                let (token, observed) = (Some(token), Observed::default());
+                Ok((Run { engine, rules, keyed, execution, turn, token, observed }, held))
             }
             Err(problem) => {
                 claim.leave(Attempt::Failed(problem));
@@ -175,15 +202,13 @@ impl<DB: Store> Call<DB> {
     }
 
     /// In a plain transaction, nothing reserved and nothing stored.
-    async fn admit_without_key(self) -> Result<Admitted<DB>, Problem> {
+    async fn admit_without_key(self, observed: &Observed) -> Result<(Run<DB>, Held<DB>), Problem> {
         let Self { engine, rules, scope, .. } = self;
-        let held = engine.connection().await?;
+        let held = engine.connection(observed).await?;
         let token = engine.tasks.admit();
         let execution = Box::new(Execution::new(scope.unwrap_or_default(), None));
-        Ok(Admitted::Run(
-            Run { engine, rules: Arc::new(rules), keyed: None, execution, turn: None, token },
-            held,
-        ))
+        let (rules, observed) = (Arc::new(rules), Observed::default());
+        Ok((Run { engine, rules, keyed: None, execution, turn: None, token, observed }, held))
     }
 
     /// The key; `None` if there is none and need not be.
@@ -224,8 +249,11 @@ impl<DB: Store> Call<DB> {
 }
 
 impl<DB: Store> Inner<DB> {
-    pub(crate) async fn connection(&self) -> Result<Held<DB>, Problem> {
-        let mut held = self.acquire().await?;
+    pub(crate) async fn connection(&self, observed: &Observed) -> Result<Held<DB>, Problem> {
+        let timer = Timer::start();
+        let acquired = self.acquire().await;
+        observed.took(Step::Acquire, timer);
+        let mut held = acquired?;
         // Nothing has begun, so the answer need not be that nobody knows.
         if self.tasks.are_stopped() {
             held.release().await;

@@ -21,12 +21,23 @@ use crate::store::{Cause, Found, Store, shown};
 /// What a request comes to. [`Reply`](crate::reply::Reply) makes a response of it.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The handler's own, given for the first time.
-    First(Response),
+    /// The handler's own, given for the first time, and what became of its run.
+    First(Response, Fate),
     /// What is stored of an earlier request's.
     Replay(StoredResponse),
     /// The library's, in the handler's place.
     Problem(Problem),
+}
+
+/// What became of a run that its handler answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It committed, with the answer if it has a key.
+    Committed,
+    /// It was rolled back, and its answer is stored.
+    Recorded,
+    /// It was rolled back, and nothing is stored.
+    Forgotten,
 }
 
 impl From<Problem> for Answer {

@@ -357,6 +357,7 @@ impl<DB: Store> Builder<DB> {
                 "the idempotency engine is off: handlers run for every request, and no key protects them"
             );
         }
+        crate::observed::describe();
         Ok(Idempotency::new(
             self.pools,
             settings,

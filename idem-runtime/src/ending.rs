@@ -8,12 +8,13 @@ use std::sync::Arc;
 use axum::response::Response;
 use sqlx::Connection as _;
 
-use crate::answer::{Answer, answer_from};
+use crate::answer::{Answer, Fate, answer_from};
 use crate::engine::BoxFuture;
 use crate::held::{END_LIMIT, Held};
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
 use crate::limits::{RETRIES, within};
+use crate::observed::{Observed, Step, Timer};
 use crate::problem::Problem;
 use crate::replay::StoredResponse;
 use crate::rollback::Condition;
@@ -27,6 +28,7 @@ pub(crate) struct Ended<DB: Store> {
     pub(crate) claim: Option<Claim>,
     /// Kept until a connection that is not known to have ended is closed: a COMMIT may still be under way on it.
     pub(crate) lock: Option<DB::Lock>,
+    pub(crate) observed: Observed,
 }
 
 /// What is left to do when the transaction is over.
@@ -40,8 +42,8 @@ pub(crate) enum Ending<DB: Store> {
 }
 
 impl<DB: Store> Ending<DB> {
-    pub(crate) fn first(response: Response) -> Self {
-        Self::Answer(Answer::First(response))
+    pub(crate) fn first(response: Response, fate: Fate) -> Self {
+        Self::Answer(Answer::First(response, fate))
     }
 
     pub(crate) fn problem(problem: Problem) -> Self {
@@ -75,13 +77,15 @@ impl<DB: Store> Ended<DB> {
     /// Not cancel safe: dropped, a failed answer may be stored without being sent.
     pub(crate) fn answer(self, mut held: Held<DB>) -> BoxFuture<'static, Answer> {
         Box::pin(async move {
-            let Self { engine, ending, mut condition, claim, mut lock } = self;
+            let Self { engine, ending, mut condition, claim, mut lock, mut observed } = self;
             let answer = match ending {
                 Ending::Answer(answer) => Ok(answer),
                 Ending::Panic(panic) => Err(panic),
                 Ending::Failed(unstored) => {
                     drop(lock.take());
+                    let timer = Timer::start();
                     let (answer, after) = engine.store_failed(held.connection(), *unstored).await;
+                    observed.took(Step::Finalize, timer);
                     condition = after;
                     Ok(answer)
                 }
@@ -95,6 +99,10 @@ impl<DB: Store> Ended<DB> {
                     held.close().await;
                     drop(lock);
                 }
+            }
+            match &answer {
+                Ok(answer) => observed.answered(answer),
+                Err(_panic) => observed.panicked(),
             }
             // Last, so that of all who have the key here one at a time holds a connection.
             drop(claim);
@@ -113,7 +121,7 @@ impl<DB: Store> Inner<DB> {
         let Unstored { request, mark, stored, response } = unstored;
         for _ in 0..=RETRIES {
             match within(DB::store_failed(connection, &self.statements, &request, &mark, &stored)).await {
-                Ok(true) => return (Answer::First(response), Condition::Clean),
+                Ok(true) => return (Answer::First(response, Fate::Recorded), Condition::Clean),
                 Ok(false) => return self.yield_to_winner(connection, &request).await,
                 Err(error) if Cause::of(&error) == Cause::Conflict => {}
                 Err(error) => {

@@ -25,7 +25,7 @@ use sqlx_core::transaction::TransactionManager;
 use tokio_util::sync::DropGuard;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Fate};
 use crate::ending::{Ended, Ending};
 use crate::execute::Stop;
 use crate::execution::Execution;
@@ -33,6 +33,7 @@ use crate::held::Held;
 use crate::idempotency::Inner;
 use crate::in_process::Claim;
 use crate::limits::within;
+use crate::observed::{Observed, Step, Timer};
 use crate::options::Rules;
 use crate::outcome::{self, Plan, Verdict};
 use crate::problem::Problem;
@@ -55,6 +56,7 @@ pub(crate) struct Run<DB: Store> {
     /// `None` for a run that does not wait for one of another process.
     pub(crate) turn: Option<Box<Turn>>,
     pub(crate) token: Option<TaskTrackerToken>,
+    pub(crate) observed: Observed,
 }
 
 pub(crate) struct Keyed {
@@ -73,7 +75,8 @@ pub(crate) enum Reserved<'h, DB: Store> {
 
 impl<DB: Store> Run<DB> {
     /// Where the run's task is spawned.
-    pub(crate) fn tasks(&self) -> Detach<DB> {
+    pub(crate) fn tasks(&mut self) -> Detach<DB> {
+        self.observed.detached();
         Detach { engine: Arc::clone(&self.engine), waiting: self.turn.as_ref().map(|turn| turn.guard()) }
     }
 
@@ -92,10 +95,14 @@ impl<DB: Store> Run<DB> {
             // From here on the task counts as running.
             self.token = None;
             if let Err(refused) = self.await_turn(held).await {
+                self.waited();
                 return ControlFlow::Break(Reserved::Ended(self.refused(refused)));
             }
             let limit = self.attempt_limit();
-            let begun = match tokio::time::timeout(limit, self.begin(held)).await {
+            let timer = Timer::start();
+            let begun = tokio::time::timeout(limit, self.begin(held)).await;
+            self.observed.took(Step::Reserve, timer);
+            let begun = match begun {
                 Ok(Ok(begun)) => begun,
                 Ok(Err(refused)) => return self.missed(refused),
                 Err(_elapsed) => return self.missed(Refused::out_of_time()),
@@ -103,6 +110,7 @@ impl<DB: Store> Run<DB> {
             if let Some(keyed) = &self.keyed {
                 keyed.claim.running(keyed.request.fingerprint);
             }
+            self.waited();
             let Begun { tx, lock, mark } = begun;
             let deadline = Instant::now() + self.rules.run_limit();
             ControlFlow::Break(Reserved::Run(Attempt { run: self, tx, lock, mark, deadline }))
@@ -111,8 +119,8 @@ impl<DB: Store> Run<DB> {
 
     pub(crate) fn ended(self, ending: Ending<DB>, condition: Condition, lock: Option<DB::Lock>) -> Ended<DB> {
         // What was queued for after COMMIT is dropped with the run, unless it has begun.
-        let Self { engine, keyed, .. } = self;
-        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock }
+        let Self { engine, keyed, observed, .. } = self;
+        Ended { engine, ending, condition, claim: keyed.map(|keyed| keyed.claim), lock, observed }
     }
 }
 
@@ -216,10 +224,24 @@ pub(crate) enum Recorded<'h, DB: Store> {
     Ended(Ended<DB>),
 }
 
+impl<DB: Store> Recorded<'_, DB> {
+    fn observed(&self) -> &Observed {
+        match self {
+            Self::Commit(commit) => &commit.run.observed,
+            Self::Ended(ended) => &ended.observed,
+        }
+    }
+}
+
 impl<'h, DB: Store> Attempt<'h, DB> {
     /// How long the run may still take.
     pub(crate) fn run_limit(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// A step is over that began when `timer` did.
+    pub(crate) fn took(&self, step: Step, timer: Timer) {
+        self.run.observed.took(step, timer);
     }
 
     /// What the handler is lent: the transaction, and what it may know of the run.
@@ -231,7 +253,16 @@ impl<'h, DB: Store> Attempt<'h, DB> {
     ///
     /// # Cancel safety
     /// Not cancel safe: dropped, the connection is closed and the transaction rolled back by the database.
-    pub(crate) fn record(mut self, outcome: Outcome) -> BoxFuture<'h, Recorded<'h, DB>> {
+    pub(crate) fn record(self, outcome: Outcome) -> BoxFuture<'h, Recorded<'h, DB>> {
+        Box::pin(async move {
+            let timer = Timer::start();
+            let recorded = self.decide(outcome).await;
+            recorded.observed().took(Step::Record, timer);
+            recorded
+        })
+    }
+
+    fn decide(mut self, outcome: Outcome) -> BoxFuture<'h, Recorded<'h, DB>> {
         Box::pin(async move {
             let (verdict, response) = match outcome.0 {
                 Ok(answered) => answered,
@@ -259,12 +290,14 @@ impl<'h, DB: Store> Attempt<'h, DB> {
                 Plan::CommitAndRecord => self.complete(parts, body).await,
                 // A failed statement, or no reply at all: the answer speaks of the database, not of the operation.
                 Plan::ProbeThenRecord if !matches!(probe, Ok(Probe::Own)) => {
-                    self.abandon(Ending::first(Response::from_parts(parts, body))).await
+                    self.abandon(Ending::first(Response::from_parts(parts, body), Fate::Forgotten)).await
                 }
                 Plan::RollBackAndRecord | Plan::ProbeThenRecord => {
                     self.roll_back_and_record(parts, body).await
                 }
-                Plan::RollBackAndSend => self.abandon(Ending::first(Response::from_parts(parts, body))).await,
+                Plan::RollBackAndSend => {
+                    self.abandon(Ending::first(Response::from_parts(parts, body), Fate::Forgotten)).await
+                }
                 Plan::Refuse => self.reject(Problem::ResponseNotStorable).await,
             }
         })
@@ -292,11 +325,13 @@ impl<'h, DB: Store> Commit<'h, DB> {
             let Self { run, mut tx, lock, response } = self;
             drop(lock);
             // Not `tx.commit()`, which would drop the transaction with the error.
+            let timer = Timer::start();
             let committed = within(DB::TransactionManager::commit(&mut tx)).await;
+            run.observed.took(Step::Finalize, timer);
             match committed {
                 Ok(()) => {
                     run.execution.committed(&run.engine.tasks);
-                    run.ended(Ending::first(response), Condition::Clean, None)
+                    run.ended(Ending::first(response, Fate::Committed), Condition::Clean, None)
                 }
                 Err(error) => {
                     tracing::error!(error = %shown(&error), "a run cannot be committed");

@@ -81,6 +81,18 @@
 //! | rows that have expired | [`Sweeper`], [`Idempotency::sweep_once`] |
 //! | unit tests | [`Idempotency::guard`] |
 //!
+//! # Logs and metrics
+//!
+//! Every request that a key protects, or should, is one `tracing` span: `idempotency`, level INFO, target `idem_runtime`,
+//! within the request's own. Its fields are `idempotency.outcome` (`executed`, `replayed`, `in_progress`, `mismatch`, …),
+//! `idempotency.endpoint`, `idempotency.scope` and `idempotency.id`, the id of the key row. The key itself is logged at
+//! level DEBUG only, and the types that hold it do not show it in `Debug`.
+//!
+//! With the feature `metrics`: the counter `idempotency_requests_total` by `outcome` and `endpoint`, and histograms in
+//! seconds of the steps of a request, such as `idempotency_execute_seconds`, by `endpoint`. They are described to the
+//! recorder that is installed when an engine is built. The file `docs/observability.md` of the repository defines each
+//! outcome, field and metric.
+//!
 //! # Features
 //!
 //! Additive; none but `axum` is on by default, so an application names its database. A consumer of messages needs nothing
@@ -90,6 +102,7 @@
 //! |---|---|
 //! | `axum` | the attribute's run time: the guard, `Fingerprint` for axum's extractors, problem bodies |
 //! | `axum-extra` | `Fingerprint` for the extractors of axum-extra |
+//! | `metrics` | counters and histograms by the crate `metrics` |
 //! | `postgres` | PostgreSQL 13 or newer |
 //! | `sqlite` | SQLite 3.37 or newer |
 
@@ -112,6 +125,7 @@ mod jitter;
 mod key;
 mod key_value;
 mod limits;
+mod observed;
 mod rollback;
 mod scope;
 #[cfg(feature = "axum")]

@@ -5,6 +5,7 @@ use axum::response::Response;
 use http::response::Parts;
 use sqlx_core::transaction::TransactionManager;
 
+use crate::answer::Fate;
 use crate::ending::{Ended, Ending, Unstored};
 use crate::engine::{Attempt, Commit, Keyed, Recorded, Run};
 use crate::limits::within;
@@ -68,7 +69,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
                 return self.ended(Ending::problem(Problem::Transient), Condition::Suspect);
             }
         }
-        let Self { run: Run { engine, keyed, .. }, lock, mark, .. } = self;
+        let Self { run: Run { engine, keyed, observed, .. }, lock, mark, .. } = self;
         let (Some(Keyed { request, claim }), Some(mark)) = (keyed, mark) else {
             unreachable!("only a run with a key has an answer to record")
         };
@@ -79,6 +80,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
             condition: Condition::Clean,
             claim: Some(claim),
             lock: Some(lock),
+            observed,
         })
     }
 
@@ -91,7 +93,7 @@ impl<'h, DB: Store> Attempt<'h, DB> {
     ) -> Recorded<'h, DB> {
         let response = Response::from_parts(parts, body);
         if !commits {
-            return self.abandon(Ending::first(response)).await;
+            return self.abandon(Ending::first(response, Fate::Forgotten)).await;
         }
         match DB::TransactionManager::get_transaction_depth(&self.tx) {
             1 => {}

@@ -42,7 +42,7 @@ impl<DB: Store> Reply<DB> {
     /// The response.
     pub(crate) fn give(self, answer: Answer) -> Response {
         let mut response = match answer {
-            Answer::First(response) => self.first(response),
+            Answer::First(response, _) => self.first(response),
             Answer::Replay(stored) => self.replay(stored),
             Answer::Problem(problem) => self.problem(problem),
         };

@@ -6,11 +6,13 @@ use std::pin::Pin;
 
 use axum::response::Response;
 use sqlx::Transaction;
+use tracing::Instrument as _;
 
 use crate::admission::{Admitted, Call};
 use crate::engine::{Outcome, Recorded, Reserved};
 use crate::execute::execute;
 use crate::execution::Execution;
+use crate::observed::{Observed, Step, Timer};
 use crate::store::Store;
 
 /// Judges the request, reserves its key, executes `work`, records its answer and finalizes the transaction; or gives
@@ -35,38 +37,54 @@ where
         + Send
         + 'static,
 {
-    Box::pin(async move {
-        let reply = call.reply();
-        let (mut run, mut held) = match call.admit().await {
-            Admitted::Run(run, held) => (run, held),
-            Admitted::Done(answer) => return reply.give(answer),
-        };
-        let tasks = run.tasks();
-        let steps = async move {
-            let ended = {
-                let reserved = loop {
-                    match run.reserve(&mut held).await {
-                        ControlFlow::Break(reserved) => break reserved,
-                        ControlFlow::Continue(again) => run = again,
-                    }
-                };
-                match reserved {
-                    Reserved::Run(mut attempt) => {
-                        let limit = attempt.run_limit();
-                        let (tx, execution) = attempt.parts();
-                        // The call is within, because what comes before the first await may panic as well.
-                        let executed = execute(limit, async { work(tx, execution).await }).await;
-                        let outcome = executed.unwrap_or_else(Outcome::stopped);
-                        match attempt.record(outcome).await {
-                            Recorded::Commit(commit) => commit.finalize().await,
-                            Recorded::Ended(ended) => ended,
-                        }
-                    }
-                    Reserved::Ended(ended) => ended,
+    // Called in the request's future, so this is a child of the request's span; the run's task follows it.
+    let observed = call.observe();
+    let span = observed.span();
+    Box::pin(answer(call, observed, work).instrument(span))
+}
+
+async fn answer<DB, W>(call: Call<DB>, observed: Observed, work: W) -> Response
+where
+    DB: Store,
+    W: for<'a> FnOnce(
+            &'a mut Transaction<'_, DB>,
+            &'a Execution,
+        ) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>
+        + Send
+        + 'static,
+{
+    let reply = call.reply();
+    let (mut run, mut held) = match call.admit(observed).await {
+        Admitted::Run(run, held) => (run, held),
+        Admitted::Done(answer) => return reply.give(answer),
+    };
+    let tasks = run.tasks();
+    let steps = async move {
+        let ended = {
+            let reserved = loop {
+                match run.reserve(&mut held).await {
+                    ControlFlow::Break(reserved) => break reserved,
+                    ControlFlow::Continue(again) => run = again,
                 }
             };
-            ended.answer(held).await
+            match reserved {
+                Reserved::Run(mut attempt) => {
+                    let limit = attempt.run_limit();
+                    let timer = Timer::start();
+                    let (tx, execution) = attempt.parts();
+                    // The call is within, because what comes before the first await may panic as well.
+                    let executed = execute(limit, async { work(tx, execution).await }).await;
+                    attempt.took(Step::Execute, timer);
+                    let outcome = executed.unwrap_or_else(Outcome::stopped);
+                    match attempt.record(outcome).await {
+                        Recorded::Commit(commit) => commit.finalize().await,
+                        Recorded::Ended(ended) => ended,
+                    }
+                }
+                Reserved::Ended(ended) => ended,
+            }
         };
-        reply.give(tasks.detach(steps).await)
-    })
+        ended.answer(held).await
+    };
+    reply.give(tasks.detach(steps).await)
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::engine::{Reserved, Run};
 use crate::held::Held;
 use crate::jitter::Jitter;
+use crate::observed::{Step, Timer};
 use crate::reserving::Refused;
 use crate::rollback::Condition;
 use crate::store::Store;
@@ -32,8 +33,8 @@ pub(crate) struct Turn {
     gone: CancellationToken,
     /// What the last attempt left of its connection, if there was one and the key was another's.
     missed: Option<Condition>,
-    /// Whether the key was another's before: then only the time ends the wait.
-    has_missed: bool,
+    /// Since when the key is known to be another's: from then on only the time ends the wait.
+    has_missed: Option<Timer>,
 }
 
 impl Turn {
@@ -43,7 +44,7 @@ impl Turn {
             pauses: Pauses::default(),
             gone: CancellationToken::new(),
             missed: None,
-            has_missed: false,
+            has_missed: None,
         }
     }
 
@@ -58,7 +59,7 @@ impl Turn {
     /// Whether another attempt is to follow one that was refused. An attempt that failed says nothing of the run that is
     /// waited for.
     fn goes_on(&self, refused: &Refused) -> bool {
-        let is_worth_it = refused.is_in_progress() || (self.has_missed && refused.is_unavailable());
+        let is_worth_it = refused.is_in_progress() || (self.has_missed.is_some() && refused.is_unavailable());
         is_worth_it && self.until > Instant::now()
     }
 
@@ -71,17 +72,24 @@ impl Turn {
 impl<DB: Store> Run<DB> {
     /// Whether the run has found its key in another process.
     fn waits(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.has_missed)
+        self.turn.as_ref().is_some_and(|turn| turn.has_missed.is_some())
     }
 
     /// How long an attempt to reserve the key may take: one that waits has less time, the longer it waits.
     pub(crate) fn attempt_limit(&self) -> Duration {
         let limit = self.engine.http.acquire_timeout;
         match &self.turn {
-            Some(turn) if turn.has_missed => {
+            Some(turn) if turn.has_missed.is_some() => {
                 limit.min(turn.until.saturating_duration_since(Instant::now()).max(LONGEST))
             }
             _ => limit,
+        }
+    }
+
+    /// It waits no longer for the run of another process, if it did.
+    pub(crate) fn waited(&self) {
+        if let Some(timer) = self.turn.as_ref().and_then(|turn| turn.has_missed) {
+            self.observed.took(Step::Wait, timer);
         }
     }
 
@@ -90,10 +98,11 @@ impl<DB: Store> Run<DB> {
         let goes_on = self.turn.as_ref().is_some_and(|turn| turn.goes_on(&refused));
         let Some(turn) = self.turn.as_mut().filter(|_| goes_on) else {
             let refused = if self.waits() { refused.while_waiting() } else { refused };
+            self.waited();
             return ControlFlow::Break(Reserved::Ended(self.refused(refused)));
         };
         turn.missed = Some(refused.condition());
-        turn.has_missed = true;
+        turn.has_missed.get_or_insert_with(Timer::start);
         if let Some(keyed) = &self.keyed {
             keyed.claim.elsewhere();
         }
@@ -114,7 +123,11 @@ impl<DB: Store> Run<DB> {
             let resume = turn.resume(Instant::now());
             let attempt = async {
                 sleep_until(resume.unwrap_or(until)).await;
-                if resume.is_none() { None } else { timeout_at(until, engine.connection()).await.ok() }
+                if resume.is_none() {
+                    None
+                } else {
+                    timeout_at(until, engine.connection(&self.observed)).await.ok()
+                }
             };
             let attempt = turn.gone.run_until_cancelled(engine.tasks.until_draining(attempt)).await;
             match attempt.flatten().flatten() {
@@ -124,7 +137,12 @@ impl<DB: Store> Run<DB> {
                 }
                 // None is to be had for now, which says nothing of the run that is waited for.
                 Some(Err(_unavailable)) => {}
-                None => return Err(Refused::in_progress(Condition::Clean)),
+                None => {
+                    if turn.gone.is_cancelled() {
+                        self.observed.abandoned();
+                    }
+                    return Err(Refused::in_progress(Condition::Clean));
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::answer::{Answer, answer_from};
 use crate::idempotency::Inner;
 use crate::in_process::{Attempt, Claim, Entered, Phase};
+use crate::observed::{Observed, Step, Timer};
 use crate::options::Rules;
 use crate::problem::Problem;
 use crate::store::{KeyRequest, Store};
@@ -48,7 +49,27 @@ impl<DB: Store> Inner<DB> {
     ///
     /// # Cancel safety
     /// Cancel safe: nobody knows of those who wait.
-    pub(crate) async fn enter(&self, request: &KeyRequest, patience: Patience) -> Result<Claim, Answer> {
+    pub(crate) async fn enter(
+        &self,
+        request: &KeyRequest,
+        patience: Patience,
+        observed: &Observed,
+    ) -> Result<Claim, Answer> {
+        let mut waited = None;
+        let entered = self.enter_or_wait(request, patience, &mut waited).await;
+        if let Some(timer) = waited {
+            observed.took(Step::Wait, timer);
+        }
+        entered
+    }
+
+    /// `waited` is set when it begins to wait.
+    async fn enter_or_wait(
+        &self,
+        request: &KeyRequest,
+        patience: Patience,
+        waited: &mut Option<Timer>,
+    ) -> Result<Claim, Answer> {
         let address = &request.address;
         // Whether a run was seen: from then on only its own limit counts.
         let mut has_run = false;
@@ -87,6 +108,7 @@ impl<DB: Store> Inner<DB> {
                     Phase::Attempting if has_run => patience.left_for_run().ok_or(Problem::InProgress)?,
                     Phase::Attempting => patience.attempt,
                 };
+                waited.get_or_insert_with(Timer::start);
                 match timeout_at(until, watching.changed()).await {
                     Ok(Ok(())) => {}
                     // The claim ends its entry whenever it is dropped, so this is the same as nothing.

@@ -28,6 +28,7 @@ pub struct Hand<DB: TestDatabase> {
     describe: Describe<DB>,
     answers: Answers,
     gate: Option<Gate>,
+    endpoint: Option<&'static str>,
     runs: Arc<AtomicUsize>,
     arrivals: Arc<watch::Sender<usize>>,
 }
@@ -39,6 +40,7 @@ impl<DB: TestDatabase> Hand<DB> {
             describe: Arc::new(|operation, _| operation),
             answers: Arc::new(answers),
             gate: None,
+            endpoint: None,
             runs: Arc::default(),
             arrivals: Arc::default(),
         }
@@ -81,6 +83,12 @@ impl<DB: TestDatabase> Hand<DB> {
         Router::new().route("/orders", post(handler::<DB>)).layer(Extension(self.clone()))
     }
 
+    /// The same under a name of its own.
+    pub fn routes_as(mut self, endpoint: &'static str) -> Router<App<DB>> {
+        self.endpoint = Some(endpoint);
+        self.routes()
+    }
+
     async fn answer(&self, execution: &Execution) -> Outcome {
         let run = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
         if let Some(gate) = &self.gate {
@@ -96,7 +104,11 @@ async fn handler<DB: TestDatabase>(
     Extension(hand): Extension<Hand<DB>>,
     Json(order): Json<NewOrder>,
 ) -> Response {
-    let operation = guard.by_hand().scope("tenant", &tenant).endpoint().fingerprint(&Json(&order));
+    let operation = match hand.endpoint {
+        Some(name) => guard.by_hand_as(name),
+        None => guard.by_hand(),
+    };
+    let operation = operation.scope("tenant", &tenant).endpoint().fingerprint(&Json(&order));
     let operation = (hand.describe)(operation, &order);
     let arrivals = Arc::clone(&hand.arrivals);
     let mut work = Box::pin(operation.run(move |tx, execution| {
@@ -121,6 +133,7 @@ impl<DB: TestDatabase> Clone for Hand<DB> {
             describe: Arc::clone(&self.describe),
             answers: Arc::clone(&self.answers),
             gate: self.gate.clone(),
+            endpoint: self.endpoint,
             runs: Arc::clone(&self.runs),
             arrivals: Arc::clone(&self.arrivals),
         }

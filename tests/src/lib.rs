@@ -28,6 +28,8 @@ pub mod same;
 pub mod scripted;
 pub mod server;
 pub mod shape;
+pub mod spans;
 mod spared;
 pub mod stream;
 pub mod tags;
+pub mod ways;

@@ -20,14 +20,15 @@ pub mod expiry;
 pub mod extractor;
 pub mod fingerprint;
 pub mod header;
+pub mod health;
 pub mod inbox;
 pub mod inbox_end;
 pub mod inbox_handler;
-pub mod health;
 pub mod limit;
 pub mod lookup;
 pub mod method;
 pub mod mismatch;
+pub mod observed;
 pub mod operator;
 pub mod option;
 pub mod outcome;
@@ -295,6 +296,12 @@ macro_rules! contract {
                 the_parameters_of_the_media_type_are_not_compared
                 credentials_and_traces_are_not_compared
                 two_bodies_at_once_are_one_order_and_one_refusal
+            }
+            observed {
+                each_request_has_a_span_that_says_how_it_ended
+                a_span_leads_to_the_key_row_and_does_not_say_the_key
+                the_work_is_within_its_requests_span
+                an_endpoint_of_its_own_name_is_seen_under_it
             }
             operator {
                 find_shows_the_stored_answer_while_it_lives
