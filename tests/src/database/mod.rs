@@ -38,6 +38,10 @@ pub trait Place: Clone + Send + Sync + Sized + 'static {
     /// Makes one.
     fn create() -> impl Future<Output = Self> + Send;
 
+    /// The same place, for an application whose pools take every statement for a slow one, and so log it at level WARN.
+    #[must_use]
+    fn with_every_statement_slow(self) -> Self;
+
     /// Connects as one more process of the application would, with at most `connections` of them, through
     /// the proxy at `via` if there is one.
     fn connect(

@@ -233,6 +233,11 @@ impl Place for PgPlace {
         place
     }
 
+    fn with_every_statement_slow(mut self) -> Self {
+        self.options = self.options.log_slow_statements("WARN".parse().expect("a level"), Duration::ZERO);
+        self
+    }
+
     async fn connect(&self, connections: u32, via: Option<SocketAddr>) -> Connected<Postgres> {
         let pool = PgPoolOptions::new()
             .max_connections(connections)

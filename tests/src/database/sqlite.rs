@@ -6,7 +6,7 @@ use std::{env, fs, io, process};
 
 use idem_runtime::{Idempotency, ReadOnly, SqlitePools};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow};
-use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _, Sqlite, SqliteConnection, SqlitePool};
 
 use super::{Connected, KeyRow, Place, TestDatabase};
 use crate::patience::soon;
@@ -30,6 +30,8 @@ pub struct SqlitePlace {
     observer: SqlitePool,
     /// How the application opens the file, as a URL says it.
     mode: &'static str,
+    /// From when on the application takes a statement for a slow one.
+    slow: Duration,
 }
 
 impl SqlitePlace {
@@ -48,7 +50,11 @@ impl SqlitePlace {
 
     /// The pools of one process.
     async fn pools(&self) -> SqlitePools {
-        SqlitePools::connect(&format!("{}?mode={}", self.url(), self.mode)).await.expect("the file opens")
+        let url = format!("{}?mode={}", self.url(), self.mode);
+        let options = url.parse::<SqliteConnectOptions>().expect("the URL can be read");
+        let level = "WARN".parse().expect("a level");
+        let options = options.log_slow_statements(level, self.slow);
+        SqlitePools::connect_with(options).await.expect("the file opens")
     }
 
     fn file(&self) -> PathBuf {
@@ -87,7 +93,12 @@ impl Place for SqlitePlace {
             .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
             .busy_timeout(Duration::from_secs(20));
         let observer = SqlitePoolOptions::new().max_connections(2).connect_lazy_with(options);
-        Self { directory, observer, mode: "rwc" }
+        Self { directory, observer, mode: "rwc", slow: Duration::from_secs(1) }
+    }
+
+    fn with_every_statement_slow(mut self) -> Self {
+        self.slow = Duration::ZERO;
+        self
     }
 
     /// As one more process would: with a writer and readers of its own. `connections` is PostgreSQL's.
