@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::extract::Request;
@@ -10,6 +10,7 @@ use axum::middleware::{Next, from_fn};
 use tokio::sync::watch;
 use tracing::field::{Field, Visit};
 use tracing::instrument::WithSubscriber as _;
+use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Instrument as _, Metadata, Subscriber, span};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::{LookupSpan, Registry};
@@ -40,8 +41,14 @@ pub struct Spans {
     dispatch: Dispatch,
 }
 
+/// While a process has one subscriber only, tracing asks that of the current thread about a span that is new to it, and
+/// remembers the answer: a thread of another test has none, and the span would never be seen. So there are always more.
+static OTHERS: LazyLock<[Dispatch; 2]> =
+    LazyLock::new(|| [(); 2].map(|()| Dispatch::new(NoSubscriber::default())));
+
 impl Default for Spans {
     fn default() -> Self {
+        LazyLock::force(&OTHERS);
         let ended = Arc::new(watch::Sender::default());
         let dispatch = Dispatch::new(Registry::default().with(Collect(Arc::clone(&ended))));
         Self { ended, dispatch }

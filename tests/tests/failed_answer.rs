@@ -13,6 +13,7 @@ use idem_tests::problem::assert_problem;
 use idem_tests::proxy::At;
 use idem_tests::same::{assert_ran, assert_replays};
 use idem_tests::server::Server;
+use idem_tests::spans::Spans;
 use sqlx::{PgTransaction, Postgres};
 
 /// How a statement on the key table is told from others.
@@ -177,6 +178,31 @@ async fn a_run_that_comes_in_between_counts_for_a_failed_one() {
             }
         }
         bench.assert_holds(2, 0).await;
+    })
+    .await;
+}
+
+// The handler ran, but what it answered is not what the client was given.
+#[tokio::test]
+async fn a_failed_run_that_lost_its_key_is_seen_as_it_is_answered() {
+    run(async |bench: &Bench<Postgres>| {
+        let (spans, proxy) = (Spans::default(), bench.proxy().await);
+        let subscribed = spans.clone();
+        let launch = bench.server().through(&proxy).wrap(move |router| subscribed.subscribe(router));
+        let (server, other) = (launch.start().await, bench.start().await);
+
+        for (qty, outcome) in [(1, "replayed"), (2, "mismatch")] {
+            let request = r1().path("/err").fresh_key();
+            let mut rollback = proxy.hold(At::Reply, |round| round.runs("ROLLBACK"));
+            let first = server.open(&request).await;
+            rollback.reached().await;
+            let winner = other.send(&request.body(format!(r#"{{"item":"tea","qty":{qty}}}"#))).await;
+            rollback.release();
+
+            assert_ran(&winner, 422);
+            assert_eq!(first.answer().await.status, 422);
+            assert_eq!(spans.take(1).await[0].field("idempotency.outcome"), outcome);
+        }
     })
     .await;
 }

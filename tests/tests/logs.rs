@@ -115,12 +115,14 @@ async fn no_log_says<DB: TestDatabase>(key: &'static str) {
 }
 
 // Cases: E-10
+// Reports: B67
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_log_at_level_info_says_a_key_on_postgres() {
     no_log_says::<Postgres>("jane.doe@example.com").await;
 }
 
 // Cases: E-10
+// Reports: B67
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_log_at_level_info_says_a_key_on_sqlite() {
     no_log_says::<Sqlite>("joan.roe@example.org").await;

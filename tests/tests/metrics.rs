@@ -2,6 +2,8 @@
 //!
 //! It is the recorder of one thread, so each test stays on one.
 
+#![expect(clippy::result_large_err, reason = "handlers answer with whole responses, failed or not")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 

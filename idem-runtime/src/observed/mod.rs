@@ -23,3 +23,6 @@ pub(crate) use self::meter::describe;
 pub(crate) use self::meter::{Step, Timer};
 #[cfg(feature = "axum")]
 pub(crate) use self::request::Observed;
+
+#[cfg(all(test, feature = "axum", feature = "metrics"))]
+mod tests;

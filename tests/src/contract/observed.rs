@@ -1,12 +1,10 @@
 //! What an operator sees of a request: its span.
 
-use std::fmt::Write as _;
-
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 
 use crate::bench::Bench;
-use crate::database::TestDatabase;
+use crate::database::{Place as _, TestDatabase};
 use crate::hand::Hand;
 use crate::http::r1;
 use crate::same::assert_ran;
@@ -41,11 +39,13 @@ pub async fn a_span_leads_to_the_key_row_and_does_not_say_the_key<DB: TestDataba
     assert_ran(&server.send(&r1()).await, 201);
     server.send(&r1()).await;
 
-    let row = bench.key_row().await;
-    let mut id = String::new();
-    row.id.iter().try_for_each(|byte| write!(id, "{byte:02x}")).expect("a string takes it");
+    let (row, table) = (bench.key_row().await, bench.place.key_table());
     for span in spans.take(2).await {
-        assert_eq!(span.field("idempotency.id"), id);
+        // As the page says it: a UUID, or a blob.
+        let id = span.field("idempotency.id");
+        let literal = if DB::WRITES_IN_PARALLEL { format!("'{id}'") } else { format!("x'{id}'") };
+        let rows = bench.place.integer(&format!("SELECT count(*) FROM {table} WHERE id = {literal}")).await;
+        assert_eq!((id.len(), rows), (32, 1), "{span:?}");
         assert_eq!(span.field("idempotency.scope"), row.scope);
         assert_eq!(span.field("idempotency.endpoint"), "POST /orders");
         assert_eq!(span.fields.len(), 4, "{span:?}");
