@@ -23,7 +23,6 @@ const CLAIM_MARGIN: Duration = Duration::from_secs(10);
 
 /// What a message came to. Either way it is to be acknowledged: what it asks for is done and committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[must_use]
 pub enum Consumed<T> {
     /// It was processed now; what the work returned.
     Now(T),

@@ -57,7 +57,7 @@ pub enum InboxError {
 
 impl InboxError {
     /// Whether the message is refused however often it is delivered: it has no id, or an id or a source that cannot be
-    /// kept. Put it aside, into a dead-letter queue say; redelivering it helps nobody.
+    /// kept, or its row is something else's. Put it aside, into a dead-letter queue say; redelivering it helps nobody.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         matches!(

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::bench::Bench;
 use crate::consumer::{Consumer, Failure, QUEUE, apply};
-use crate::database::TestDatabase;
+use crate::database::{Place as _, TestDatabase};
 use crate::patience::soon;
 
 /// The default TTL, in seconds: 15 days.
@@ -195,6 +195,25 @@ pub async fn a_forgotten_message_is_processed_again<DB: TestDatabase>(bench: &Be
 
     assert_eq!(consumer.consume("m-1").await.expect("the database works"), Consumed::Now(()));
     assert_eq!(bench.count("audit").await, 2);
+}
+
+pub async fn a_row_of_something_else_under_the_same_id_is_not_taken_for_a_duplicate<DB: TestDatabase>(
+    bench: &Bench<DB>,
+) {
+    let consumer = Consumer::start(bench, "billing").await;
+    assert_eq!(consumer.consume("m-1").await.expect("the database works"), Consumed::Now(()));
+    let table = bench.place.key_table();
+
+    // As if the digest of another message's parts began with the same bytes.
+    for other in ["key = 'm-2'", "key = 'm-1', scope = 'consumer=mailing&source=queue'"] {
+        bench.place.execute(&format!("UPDATE {table} SET {other}")).await;
+        let refused = consumer.consume("m-1").await;
+
+        assert!(matches!(refused, Err(InboxError::Collision)), "{refused:?}");
+        assert!(consumer.inbox.find(QUEUE, "m-1").await.expect("the database works").is_none());
+        assert!(!consumer.inbox.forget(QUEUE, "m-1").await.expect("the database works"));
+    }
+    assert_eq!(bench.count("audit").await, 1);
 }
 
 pub async fn a_message_is_remembered_as_long_as_the_consumer_says<DB: TestDatabase>(bench: &Bench<DB>) {

@@ -238,6 +238,7 @@ macro_rules! contract {
                 a_message_that_has_expired_is_processed_again
                 the_row_of_a_message_is_complete_without_an_answer
                 a_forgotten_message_is_processed_again
+                a_row_of_something_else_under_the_same_id_is_not_taken_for_a_duplicate
                 a_message_is_remembered_as_long_as_the_consumer_says
                 a_message_is_not_processed_where_the_table_will_not_do
                 a_message_that_gets_no_connection_is_left_to_its_queue
