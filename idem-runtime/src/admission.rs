@@ -263,17 +263,14 @@ impl<DB: Store> Inner<DB> {
     }
 
     async fn acquire(&self) -> Result<Held<DB>, Problem> {
-        match tokio::time::timeout(self.http.acquire_timeout, DB::acquire(&self.pools)).await {
-            Ok(Ok(connection)) => Ok(Held::new(connection)),
-            Ok(Err(error)) => {
-                tracing::error!(error = %shown(&error), "no connection for a request with an idempotency key");
-                Err(Problem::StoreUnavailable)
-            }
-            Err(_elapsed) => {
+        self.take_connection().await.map_err(|error| {
+            if matches!(error, sqlx::Error::PoolTimedOut) {
                 tracing::warn!("no pooled connection within the acquire time-out");
-                Err(Problem::StoreUnavailable)
+            } else {
+                tracing::error!(error = %shown(&error), "no connection for a request with an idempotency key");
             }
-        }
+            Problem::StoreUnavailable
+        })
     }
 }
 

@@ -195,6 +195,17 @@ impl<DB: Store> Idempotency<DB> {
 }
 
 impl<DB: Store> Inner<DB> {
+    /// Takes a connection that can write, within the acquire time-out.
+    ///
+    /// # Errors
+    /// The pool's; [`sqlx::Error::PoolTimedOut`] also for this time-out.
+    pub(crate) async fn take_connection(&self) -> Result<Held<DB>, sqlx::Error> {
+        match tokio::time::timeout(self.http.acquire_timeout, DB::acquire(&self.pools)).await {
+            Ok(connection) => Ok(Held::new(connection?)),
+            Err(_elapsed) => Err(sqlx::Error::PoolTimedOut),
+        }
+    }
+
     /// Reads the live row at an address.
     pub(crate) async fn find(&self, address: &Address) -> Result<Option<KeyRow>, Error> {
         let mut held = Held::new(DB::acquire_reader(&self.pools).await?);

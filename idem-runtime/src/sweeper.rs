@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::held::Held;
 use crate::idempotency::{Idempotency, Inner};
 use crate::jitter::Jitter;
+use crate::observed;
 use crate::store::{Cause, Store, shown};
 
 const EVERY: Duration = Duration::from_mins(1);
@@ -188,7 +189,7 @@ async fn pass<DB: Store>(
     let mut swept = 0;
     loop {
         let Some(engine) = engine.upgrade() else { return Ok(swept) };
-        let Some(held) = stop.run_until_cancelled(engine.connection_to_sweep()).await else {
+        let Some(held) = stop.run_until_cancelled(engine.take_connection()).await else {
             return Ok(swept);
         };
         let held = held?;
@@ -205,17 +206,11 @@ async fn pass<DB: Store>(
 }
 
 impl<DB: Store> Inner<DB> {
-    async fn connection_to_sweep(&self) -> Result<Held<DB>, Error> {
-        match timeout(self.http.acquire_timeout, DB::acquire(&self.pools)).await {
-            Ok(connection) => Ok(Held::new(connection?)),
-            Err(_elapsed) => Err(Error::Store(sqlx::Error::PoolTimedOut)),
-        }
-    }
-
     /// Deletes one batch and gives the connection back, or closes it if it is not known to have ended well.
     async fn sweep(&self, mut held: Held<DB>, batch: u32) -> Result<u64, Error> {
         let swept = timeout(BATCH_LIMIT, DB::sweep(held.connection(), &self.statements, batch)).await;
         let rows = swept.map_err(|elapsed| sqlx::Error::Io(elapsed.into()))??;
+        observed::swept(rows);
         held.release().await;
         Ok(rows)
     }

@@ -14,6 +14,7 @@ use axum::routing::post;
 use idem_examples::reference::{App, TenantId};
 use idem_runtime::idempotent;
 use idem_tests::bench::{Bench, run};
+use idem_tests::consumer::{Consumer, QUEUE};
 use idem_tests::database::TestDatabase;
 use idem_tests::hand::Hand;
 use idem_tests::http::r1;
@@ -223,4 +224,58 @@ async fn endpoints_are_bounded<DB: TestDatabase>() {
 async fn a_label_is_one_of_as_many_as_there_are_endpoints() {
     endpoints_are_bounded::<Postgres>().await;
     endpoints_are_bounded::<Sqlite>().await;
+}
+
+/// What was counted beside requests, as an exporter writes it.
+fn counted_beside_requests(snapshotter: &Snapshotter) -> BTreeMap<String, u64> {
+    let mut counters = BTreeMap::new();
+    for (key, unit, description, value) in snapshotter.snapshot().into_vec() {
+        let labels: Vec<_> =
+            key.key().labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
+        let DebugValue::Counter(count) = value else { panic!("{key:?} is no counter") };
+        assert_eq!((unit, description.is_some()), (Some(Unit::Count), true), "{key:?}");
+        counters.insert(format!("{}{{{}}}", key.key().name(), labels.join(",")), count);
+    }
+    counters
+}
+
+async fn messages_and_swept_rows<DB: TestDatabase>() {
+    measured(async |bench: &Bench<DB>, snapshotter: &Snapshotter| {
+        let consumer = Consumer::start(bench, "billing").await;
+        for message in ["m-1", "m-1", "m-2"] {
+            consumer.consume(message).await.expect("it is processed");
+        }
+        consumer.consume("").await.expect_err("it has no id");
+        let mut tx = consumer.begin().await;
+        let claim = consumer.inbox.claim(&mut tx, QUEUE, "m-3").await.expect("it is claimed");
+        assert!(!claim.is_duplicate());
+        tx.rollback().await.expect("it is rolled back");
+        let mut connection = consumer.app.writer.acquire().await.expect("a connection is free");
+        let outside = consumer.inbox.claim(&mut connection, QUEUE, "m-3").await;
+        outside.expect_err("it is in no transaction");
+        drop(connection);
+        bench.expire_in(-1).await;
+        assert_eq!(consumer.app.idempotency.sweep_once().await.expect("the database is there"), 2);
+
+        let messages = |outcome| format!("idempotency_messages_total{{outcome={outcome},consumer=billing}}");
+        let expected = BTreeMap::from([
+            (messages("claimed"), 3),
+            (messages("duplicate"), 1),
+            (messages("rejected"), 1),
+            (messages("failed"), 1),
+            ("idempotency_swept_rows_total{}".to_owned(), 2),
+        ]);
+        assert_eq!(counted_beside_requests(snapshotter), expected);
+        let listed = listed("Metrics");
+        for name in expected.keys() {
+            assert!(listed.contains(name.split('{').next().expect("a name")), "{name} is on the page");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn messages_are_counted_by_their_claim_and_rows_as_they_are_swept() {
+    messages_and_swept_rows::<Postgres>().await;
+    messages_and_swept_rows::<Sqlite>().await;
 }

@@ -85,16 +85,17 @@ impl<DB: Store> Inbox<DB> {
         M: KeyValue + ?Sized,
         W: AsyncFnOnce(&mut DB::Connection) -> Result<T, E>,
     {
-        let message = self.message(source, message_id)?;
-        let mut held = self.connection().await?;
-        let lock = match self.begin(&mut held, &message).await {
-            Ok(Some(lock)) => lock,
-            Ok(None) => return Ok(Consumed::Before),
-            Err(error) => return Err(error.into()),
+        let opened = match self.message(source, message_id) {
+            Ok(message) => self.open(message).await,
+            Err(error) => Err(error),
         };
+        self.count(
+            opened.as_ref().map(|opened| if opened.is_some() { Claim::Fresh } else { Claim::Duplicate }),
+        );
+        let Some(Opened { mut held, lock, address }) = opened? else { return Ok(Consumed::Before) };
         // The call is within, because what comes before the first await may panic as well.
         match execute_unlimited(async { work(held.connection()).await }).await {
-            Ok(Ok(value)) => match self.end(&mut held, lock, &message.address).await {
+            Ok(Ok(value)) => match self.end(&mut held, lock, &address).await {
                 Ok(()) => Ok(Consumed::Now(value)),
                 Err(error) => Err(error.into()),
             },
@@ -130,26 +131,13 @@ impl<DB: Store> Inbox<DB> {
         self.finalize(&mut tx, None, None).await.map_err(|(error, _)| error)
     }
 
-    fn connection(&self) -> BoxFuture<'_, Result<Held<DB>, InboxError>> {
-        Box::pin(async {
-            let acquired = DB::acquire(&self.engine.pools);
-            match tokio::time::timeout(self.engine.http.acquire_timeout, acquired).await {
-                Ok(connection) => Ok(Held::new(connection?)),
-                Err(_elapsed) => Err(InboxError::Store(sqlx::Error::PoolTimedOut)),
-            }
-        })
-    }
-
-    /// Opens the transaction and claims the message in it; `None` if the message is a duplicate. Then, and with an error,
+    /// Opens a transaction and claims the message in it; `None` if the message is a duplicate. Then, and with an error,
     /// nothing is open and the connection is given back.
-    fn begin<'a>(
-        &'a self,
-        held: &'a mut Held<DB>,
-        message: &'a MessageRequest,
-    ) -> BoxFuture<'a, Result<Option<DB::Lock>, InboxError>> {
+    fn open(&self, message: MessageRequest) -> BoxFuture<'_, Result<Option<Opened<DB>>, InboxError>> {
         Box::pin(async move {
-            match self.try_begin(held.connection(), message).await {
-                Ok(Begun::Fresh(lock)) => Ok(Some(lock)),
+            let mut held = self.engine.take_connection().await?;
+            match self.try_begin(held.connection(), &message).await {
+                Ok(Begun::Fresh(lock)) => Ok(Some(Opened { held, lock, address: message.address })),
                 Ok(Begun::Duplicate(condition)) => {
                     held.end(condition).await;
                     Ok(None)
@@ -266,7 +254,14 @@ impl<DB: Store> Inbox<DB> {
     }
 }
 
-/// A transaction of [`Inbox::consume`]'s.
+/// A transaction of [`Inbox::consume`]'s that has claimed the message at `address`.
+struct Opened<DB: Store> {
+    held: Held<DB>,
+    lock: DB::Lock,
+    address: Address,
+}
+
+/// What became of the beginning of one.
 enum Begun<DB: Store> {
     /// It has claimed the message.
     Fresh(DB::Lock),

@@ -18,6 +18,7 @@ use crate::idempotency::{Idempotency, Inner};
 use crate::inert::Inert;
 use crate::key_value::KeyValue;
 use crate::limits::ttl_secs;
+use crate::observed::{self, MessageOutcome};
 use crate::scope::ScopeValue;
 use crate::store::{Address, Claimed, KeyRow, MessageRequest, Store};
 
@@ -145,11 +146,15 @@ impl<DB: Store> Inbox<DB> {
         S: ScopeValue + ?Sized,
         M: KeyValue + ?Sized,
     {
-        let message = self.message(source, message_id)?;
-        if DB::TransactionManager::get_transaction_depth(connection) == 0 {
-            return Err(InboxError::NoTransaction);
-        }
-        self.claim_message(connection, &message, None).await
+        let claim = match self.message(source, message_id) {
+            Ok(_) if DB::TransactionManager::get_transaction_depth(connection) == 0 => {
+                Err(InboxError::NoTransaction)
+            }
+            Ok(message) => self.claim_message(connection, &message, None).await,
+            Err(error) => Err(error),
+        };
+        self.count(claim.as_ref().copied());
+        claim
     }
 
     /// Reads the live row of a message, for operators; `None` if it was not processed, or is being processed, or is
@@ -202,7 +207,19 @@ impl<DB: Store> Inbox<DB> {
         Ok(MessageRequest { address, ttl_secs: self.ttl_secs, wait: self.wait })
     }
 
-    /// The claim itself: the one place where its outcome is known.
+    /// Counts a message by what became of its claim.
+    fn count(&self, claim: Result<Claim, &InboxError>) {
+        let outcome = match claim {
+            Ok(Claim::Fresh) => MessageOutcome::Claimed,
+            Ok(Claim::Duplicate) => MessageOutcome::Duplicate,
+            Err(InboxError::InProgress) => MessageOutcome::InProgress,
+            Err(error) if error.is_permanent() => MessageOutcome::Rejected,
+            Err(_) => MessageOutcome::Failed,
+        };
+        observed::message(&self.consumer, outcome);
+    }
+
+    /// The claim itself.
     ///
     /// Boxed, so that what calls it is `Send` whatever the database is.
     fn claim_message<'a>(

@@ -7,9 +7,11 @@ pub(crate) enum MessageOutcome {
     Claimed,
     /// It was handled before: the consumer acknowledges it and does nothing.
     Duplicate,
-    /// It cannot be told from others: it has no identity, or one that is none.
+    /// Another transaction has held it for as long as a claim waits.
+    InProgress,
+    /// It cannot be told from others: it has no identity, or one that will not do.
     Rejected,
-    /// The database could not be asked.
+    /// The database refused or could not be asked, or the claim was made outside of a transaction.
     Failed,
 }
 
@@ -19,6 +21,7 @@ impl MessageOutcome {
         match self {
             Self::Claimed => "claimed",
             Self::Duplicate => "duplicate",
+            Self::InProgress => "in_progress",
             Self::Rejected => "rejected",
             Self::Failed => "failed",
         }

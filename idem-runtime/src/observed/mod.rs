@@ -6,7 +6,6 @@
 
 #[cfg(feature = "axum")]
 mod endpoint;
-#[allow(dead_code, reason = "for what receives messages and what sweeps")]
 mod messages;
 mod meter;
 #[cfg(feature = "axum")]
@@ -16,7 +15,6 @@ mod request;
 
 #[cfg(feature = "axum")]
 pub(crate) use self::endpoint::Endpoint;
-#[allow(unused_imports, reason = "for what receives messages and what sweeps")]
 pub(crate) use self::messages::{MessageOutcome, message, swept};
 pub(crate) use self::meter::describe;
 #[cfg(feature = "axum")]
