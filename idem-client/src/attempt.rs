@@ -1,0 +1,61 @@
+//! One attempt, below the loop: it ends when the last byte of the answer is there, or will not come.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::Extensions;
+use reqwest::{Request, Response};
+use reqwest_middleware::{Error as MiddlewareError, Middleware, Next};
+
+use crate::answer::Answer;
+use crate::retry::Course;
+
+/// Carries attempts out, and notes in the course of the operation what they bring.
+#[derive(Debug)]
+pub(crate) struct Attempts(pub(crate) Arc<Course>);
+
+#[async_trait]
+impl Middleware for Attempts {
+    async fn handle(
+        &self,
+        request: Request,
+        extensions: &mut Extensions,
+        next: Next<'_>,
+    ) -> reqwest_middleware::Result<Response> {
+        let (attempt, timeout) = self.0.begin();
+        let outcome = match exchange(request, timeout, extensions, next).await {
+            Ok(outcome) => Ok(outcome),
+            // Its query may hold what is not to be logged.
+            Err(MiddlewareError::Reqwest(error)) => Err(error.without_url()),
+            // There is no other middleware below.
+            Err(error @ MiddlewareError::Middleware(_)) => return Err(error),
+        };
+        match &outcome {
+            Ok(answer) => tracing::debug!(
+                attempt,
+                status = answer.status().as_u16(),
+                replayed = answer.is_replay(),
+                "the operation was answered"
+            ),
+            Err(error) => tracing::debug!(attempt, ?error, "the operation got no whole answer"),
+        }
+        self.0.note(outcome);
+        // The loop asks the strategy, which asks the course; it does not look into this.
+        Ok(Response::from(http::Response::new("")))
+    }
+}
+
+/// Sends the request, and reads the whole answer, within `timeout`.
+async fn exchange(
+    mut request: Request,
+    timeout: Duration,
+    extensions: &mut Extensions,
+    next: Next<'_>,
+) -> reqwest_middleware::Result<Answer> {
+    // Of reqwest: from the connection's beginning to the end of the answer's body.
+    *request.timeout_mut() = Some(timeout);
+    let mut response = next.run(request, extensions).await?;
+    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+    Ok(Answer::new(status, headers, response.bytes().await?))
+}
