@@ -165,6 +165,16 @@ impl<DB: TestDatabase> Bench<DB> {
         self.count(&self.place.key_table()).await
     }
 
+    /// The id of the only row of `table` in which `column` is `name`.
+    ///
+    /// # Panics
+    /// The future panics if there is none or more than one.
+    pub async fn only_row(&self, table: &str, column: &str, name: &str) -> i64 {
+        let rows = format!("FROM {table} WHERE {column} = '{name}'");
+        assert_eq!(self.place.integer(&format!("SELECT count(*) {rows}")).await, 1, "rows of {name}");
+        self.place.integer(&format!("SELECT id {rows}")).await
+    }
+
     /// Asserts what the cases write as `keys=…, orders=…`: how many key rows there are, each with an answer,
     /// and how many orders.
     ///

@@ -26,6 +26,7 @@ pub mod proxy;
 pub mod random;
 pub mod same;
 pub mod scripted;
+pub mod sending;
 pub mod server;
 pub mod shape;
 pub mod spans;

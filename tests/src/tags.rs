@@ -240,7 +240,7 @@ pub fn read(path: &str) -> String {
 #[must_use]
 pub fn sources() -> Vec<Source> {
     let mut paths = Vec::new();
-    for package in ["tests", "idem-runtime", "idem-macros", "examples"] {
+    for package in ["tests", "idem-client", "idem-runtime", "idem-macros", "examples"] {
         rust_files(&root().join(package), &mut paths);
     }
     paths.sort();

@@ -3,11 +3,11 @@
 //! Each retries as its library does by itself. However an exchange failed, in the end there is one row per
 //! operation, and the client knows which. `tests/clients/README.md` says how the clients are set up, and why.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use idem_tests::bench::{Bench, run, run_on_own_database};
 use idem_tests::clients::Client;
-use idem_tests::database::{Place as _, TestDatabase};
+use idem_tests::database::TestDatabase;
 use idem_tests::http::{Answer, Request};
 use idem_tests::http_proxy::fault::{self, Fault};
 use idem_tests::http_proxy::{Exchange, HttpProxy};
@@ -66,35 +66,6 @@ fn assert_happened(exchanges: &[Exchange], faults: &[Fault]) {
     assert!(faults.iter().all(|fault| counts.contains_key(fault)) && unseen > 0);
 }
 
-/// Asserts that each request came under a key of its own, the same at every attempt, and that all its
-/// answers but those that put the client off are one, byte for byte.
-#[track_caller]
-fn assert_one_key_and_one_answer_each(exchanges: &[Exchange], requests: usize) {
-    let mut of_request = BTreeMap::<_, Vec<&Exchange>>::new();
-    for exchange in exchanges {
-        of_request.entry(&exchange.body).or_default().push(exchange);
-    }
-    let mut keys = BTreeSet::new();
-    for attempts in of_request.values() {
-        let key = attempts[0].key.as_ref().expect("a key");
-        assert!(attempts.iter().all(|exchange| exchange.key.as_ref() == Some(key)), "{attempts:?}");
-        keys.insert(key);
-
-        let answers = attempts.iter().filter_map(|exchange| exchange.answer.as_ref());
-        let answers =
-            answers.filter(|answer| answer.status != 409).map(|answer| (answer.status, &answer.body));
-        assert_eq!(answers.collect::<BTreeSet<_>>().len(), 1, "{attempts:?}");
-    }
-    assert_eq!((of_request.len(), keys.len()), (requests, requests));
-}
-
-/// The id of the only row of `table` in which `column` is `name`.
-async fn only_row<DB: TestDatabase>(bench: &Bench<DB>, table: &str, column: &str, name: &str) -> i64 {
-    let rows = format!("FROM {table} WHERE {column} = '{name}'");
-    assert_eq!(bench.place.integer(&format!("SELECT count(*) {rows}")).await, 1, "rows of {name}");
-    bench.place.integer(&format!("SELECT id {rows}")).await
-}
-
 async fn every_charge_is_made_once<DB: TestDatabase>(bench: &Bench<DB>, url: &str) {
     let server = Process::start(PROGRAM, url).await;
     let proxy = HttpProxy::start(server.address, fault::seeded(SEED, &LOST)).await;
@@ -109,7 +80,7 @@ async fn every_charge_is_made_once<DB: TestDatabase>(bench: &Bench<DB>, url: &st
     for charge in &charges {
         let name = charge["operation"].as_str().expect("a name");
         let outcome = &outcomes[name];
-        let id = format!("ch_{}", only_row(bench, "stripe_charges", "description", name).await);
+        let id = format!("ch_{}", bench.only_row("stripe_charges", "description", name).await);
         if charge["params"]["source"] == "tok_chargeDeclined" {
             assert_eq!(outcome["error"]["class"], "CardError", "{outcome}");
             assert_eq!(outcome["error"]["body"]["error"]["charge"], id, "{outcome}");
@@ -119,7 +90,7 @@ async fn every_charge_is_made_once<DB: TestDatabase>(bench: &Bench<DB>, url: &st
             assert_eq!(outcome["charge"]["metadata"]["order"], name, "{outcome}");
         }
     }
-    assert_one_key_and_one_answer_each(&proxy.exchanges(), OPERATIONS);
+    proxy.assert_one_key_and_one_answer_each(OPERATIONS);
     assert_happened(&proxy.exchanges(), &LOST);
     let all = i64::try_from(OPERATIONS).expect("a small number");
     assert_eq!((bench.count("stripe_charges").await, server.runs().await), (all, all));
@@ -151,11 +122,11 @@ async fn every_order_is_made_once<DB: TestDatabase>(bench: &Bench<DB>, url: &str
     let outcomes = Client::Axios.run(proxy.address, &orders).await;
 
     for name in &names {
-        let id = only_row(bench, "orders", "item", name).await;
+        let id = bench.only_row("orders", "item", name).await;
         assert_eq!(outcomes[name]["status"], 201, "{}", outcomes[name]);
         assert_eq!(outcomes[name]["body"], json!({ "id": id, "item": name, "qty": 1 }));
     }
-    assert_one_key_and_one_answer_each(&proxy.exchanges(), OPERATIONS);
+    proxy.assert_one_key_and_one_answer_each(OPERATIONS);
     assert_happened(&proxy.exchanges(), &ALL);
     bench.assert_holds(OPERATIONS, i64::try_from(OPERATIONS).expect("a small number")).await;
     assert_eq!(usize::try_from(server.runs().await), Ok(OPERATIONS));
@@ -209,7 +180,7 @@ async fn stripe_waits_for_a_charge_in_progress_and_gets_its_answer() {
         let (outcomes, ()) =
             tokio::join!(Client::Stripe.run(proxy.address, &charges), open_gate_after_a_409(server, proxy));
 
-        let id = format!("ch_{}", only_row(bench, "stripe_charges", "description", "tea").await);
+        let id = format!("ch_{}", bench.only_row("stripe_charges", "description", "tea").await);
         assert!(outcomes.values().all(|outcome| outcome["charge"]["id"] == id), "{outcomes:?}");
         assert_eq!(server.runs().await, 1);
         for answer in answers(proxy).iter().filter(|answer| answer.status == 409) {
@@ -231,7 +202,7 @@ async fn stripe_raises_an_idempotency_error_for_other_params_and_does_not_retry(
         let error = &outcomes["rum"]["error"];
         assert_eq!((&error["class"], &error["status"]), (&json!("IdempotencyError"), &json!(400)), "{error}");
         assert_eq!(proxy.exchanges().len(), 2, "one attempt each");
-        only_row(bench, "stripe_charges", "description", "tea").await;
+        bench.only_row("stripe_charges", "description", "tea").await;
         assert_eq!(bench.count("stripe_charges").await, 1);
     })
     .await;
@@ -248,7 +219,7 @@ async fn stripe_is_told_of_a_declined_card_by_a_replay_when_the_answer_was_lost(
         let answers = answers(proxy);
         assert_eq!(answers.iter().map(Answer::is_replay).collect::<Vec<_>>(), [false, true]);
         assert_eq!(answers[1].field("stripe-should-retry"), Some("false"));
-        only_row(bench, "stripe_charges", "description", "tea").await;
+        bench.only_row("stripe_charges", "description", "tea").await;
         assert_eq!(server.runs().await, 1);
     })
     .await;
@@ -267,7 +238,7 @@ async fn half_an_answer_is_left_to_the_caller_of_stripe_whose_second_call_is_rep
 
         assert_eq!(first["tea"]["error"]["class"], "APIConnectionError");
         assert_eq!(attempts, 1);
-        let id = format!("ch_{}", only_row(bench, "stripe_charges", "description", "tea").await);
+        let id = format!("ch_{}", bench.only_row("stripe_charges", "description", "tea").await);
         assert_eq!(second["tea"]["charge"]["id"], id);
         assert!(answers(proxy)[1].is_replay());
         assert_eq!(server.runs().await, 1);
@@ -302,7 +273,7 @@ async fn axios_waits_for_an_order_in_progress_and_gets_its_answer() {
         let (outcomes, ()) =
             tokio::join!(Client::Axios.run(proxy.address, &orders), open_gate_after_a_409(server, proxy));
 
-        let id = only_row(bench, "orders", "item", "tea").await;
+        let id = bench.only_row("orders", "item", "tea").await;
         for outcome in outcomes.values() {
             assert_eq!((&outcome["status"], &outcome["body"]["id"]), (&json!(201), &json!(id)), "{outcome}");
         }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::random::Random;
+
 /// How late a late answer is.
 pub(super) const DELAY: Duration = Duration::from_millis(50);
 
@@ -17,13 +19,27 @@ pub enum Fault {
     Delay,
     /// The connection is closed before the server has seen the request.
     DropRequest,
+    /// The connections are closed when the server has got the head of the request and half of its body.
+    CutRequest,
     /// The connection is closed when the server has answered, without a byte of the answer.
     DropAnswer,
+    /// The connection is closed in the midst of the answer's head.
+    CutHead,
     /// The connection is closed in the midst of the answer's body.
     CutAnswer,
     /// The connection is reset (RST) when the server has got the request, which it goes on with.
     Reset,
 }
+
+/// The faults by which an exchange fails, one for each place where it can.
+const FAILURES: [Fault; 6] = [
+    Fault::DropRequest,
+    Fault::CutRequest,
+    Fault::Reset,
+    Fault::DropAnswer,
+    Fault::CutHead,
+    Fault::CutAnswer,
+];
 
 /// Decides what happens to the `attempt`-th exchange of a request, counted from 1, by the request's body.
 pub type Decide = Box<dyn Fn(&[u8], usize) -> Fault + Send + Sync>;
@@ -58,6 +74,15 @@ pub fn seeded(seed: u64, faults: &'static [Fault]) -> Decide {
         }
         let count = u64::try_from(faults.len()).expect("a handful of faults");
         faults[usize::try_from((number / 3) % count).expect("below a handful")]
+    })
+}
+
+/// Half of all exchanges fail, each at a random place, however often a request has failed already.
+#[must_use]
+pub fn half(seed: u64) -> Decide {
+    Box::new(move |body, attempt| {
+        let mut random = Random::new(number(seed, body, attempt));
+        if random.below(2) == 0 { Fault::None } else { random.one_of(&FAILURES) }
     })
 }
 
@@ -96,6 +121,20 @@ mod tests {
 
         assert_ne!(decisions(7, b"tea"), decisions(8, b"tea"));
         assert_ne!(decisions(7, b"tea"), decisions(7, b"rum"));
+    }
+
+    #[test]
+    fn half_of_the_exchanges_fail_and_at_every_place_as_often() {
+        let decide = half(7);
+        let mut counts = std::collections::BTreeMap::new();
+        for number in 0_u16..2000 {
+            for attempt in 1..=3 {
+                *counts.entry(decide(&number.to_le_bytes(), attempt)).or_insert(0) += 1;
+            }
+        }
+
+        assert!((2850..=3150).contains(&counts[&Fault::None]), "{counts:?}");
+        assert!(FAILURES.iter().all(|fault| (420..=580).contains(&counts[fault])), "{counts:?}");
     }
 
     #[test]

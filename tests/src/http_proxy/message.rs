@@ -15,6 +15,18 @@ pub(super) struct Message {
 impl Message {
     /// Reads the next message, or nothing if the stream ends before it begins.
     pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Self>> {
+        let Some(mut message) = Self::read_head(stream).await? else { return Ok(None) };
+        if message.field("transfer-encoding").is_some() {
+            return Err(io::Error::other("a message without a length"));
+        }
+        let length = message.field("content-length").map_or(Ok(0), str::parse::<usize>);
+        message.bytes.resize(message.body + length.map_err(io::Error::other)?, 0);
+        stream.read_exact(&mut message.bytes[message.body..]).await?;
+        Ok(Some(message))
+    }
+
+    /// Reads the head of the next message, or nothing if the stream ends before it begins. The body is left there.
+    pub(super) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         while !bytes.ends_with(b"\r\n\r\n") {
             match stream.read_u8().await {
@@ -25,15 +37,7 @@ impl Message {
                 Err(error) => return Err(error),
             }
         }
-        let mut message = Self { body: bytes.len(), bytes };
-
-        if message.field("transfer-encoding").is_some() {
-            return Err(io::Error::other("a message without a length"));
-        }
-        let length = message.field("content-length").map_or(Ok(0), str::parse::<usize>);
-        message.bytes.resize(message.body + length.map_err(io::Error::other)?, 0);
-        stream.read_exact(&mut message.bytes[message.body..]).await?;
-        Ok(Some(message))
+        Ok(Some(Self { body: bytes.len(), bytes }))
     }
 
     /// The value of the first field line of this name, which is in lower case.
@@ -46,6 +50,11 @@ impl Message {
 
     pub(super) fn body(&self) -> &[u8] {
         &self.bytes[self.body..]
+    }
+
+    /// Half of the head.
+    pub(super) fn half_a_head(&self) -> &[u8] {
+        &self.bytes[..self.body / 2]
     }
 
     /// The head and half of the body.
@@ -69,6 +78,7 @@ mod tests {
 
         assert_eq!((first.field("x"), first.body()), (Some("y"), b"teas".as_slice()));
         assert!(first.first_half().ends_with(b"\r\n\r\nte"));
+        assert!(first.half_a_head().starts_with(b"POST / HTTP/1.1\r\n"));
         assert_eq!(second.body(), b"");
         assert!(end.is_none());
     }

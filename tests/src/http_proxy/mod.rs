@@ -6,8 +6,9 @@
 
 pub mod fault;
 mod message;
+pub mod stub;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, io};
@@ -67,6 +68,32 @@ impl HttpProxy {
     #[must_use]
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.shared.exchanges.borrow().clone()
+    }
+
+    /// Asserts that each of so many requests came under a key of its own, the same at every attempt, and that all its
+    /// answers but those that put the client off are one, byte for byte.
+    ///
+    /// # Panics
+    /// If it is otherwise.
+    #[track_caller]
+    pub fn assert_one_key_and_one_answer_each(&self, requests: usize) {
+        let exchanges = self.exchanges();
+        let mut of_request = BTreeMap::<_, Vec<&Exchange>>::new();
+        for exchange in &exchanges {
+            of_request.entry(&exchange.body).or_default().push(exchange);
+        }
+        let mut keys = BTreeSet::new();
+        for attempts in of_request.values() {
+            let key = attempts[0].key.as_ref().expect("a key");
+            assert!(attempts.iter().all(|exchange| exchange.key.as_ref() == Some(key)), "{attempts:?}");
+            keys.insert(key);
+
+            let answers = attempts.iter().filter_map(|exchange| exchange.answer.as_ref());
+            let answers =
+                answers.filter(|answer| answer.status != 409).map(|answer| (answer.status, &answer.body));
+            assert_eq!(answers.collect::<BTreeSet<_>>().len(), 1, "{attempts:?}");
+        }
+        assert_eq!((of_request.len(), keys.len()), (requests, requests));
     }
 
     /// Waits for an exchange that the server answered with this status.
@@ -150,6 +177,10 @@ async fn relay(client: TcpStream, shared: &Shared) -> io::Result<()> {
         }
 
         let mut server = TcpStream::connect(shared.upstream).await?;
+        if fault == Fault::CutRequest {
+            shared.report(fault, &request, None);
+            return server.write_all(request.first_half()).await;
+        }
         server.write_all(&request.bytes).await?;
         let mut server = BufReader::new(server);
         if fault == Fault::Reset {
@@ -166,9 +197,10 @@ async fn relay(client: TcpStream, shared: &Shared) -> io::Result<()> {
         shared.report(fault, &request, Some(&answer));
         match fault {
             Fault::DropAnswer => return Ok(()),
+            Fault::CutHead => return client.write_all(answer.half_a_head()).await,
             Fault::CutAnswer => return client.write_all(answer.first_half()).await,
             Fault::Delay => sleep(DELAY).await,
-            Fault::None | Fault::DropRequest | Fault::Reset => {}
+            Fault::None | Fault::DropRequest | Fault::CutRequest | Fault::Reset => {}
         }
         client.write_all(&answer.bytes).await?;
     }
@@ -186,14 +218,15 @@ mod tests {
     const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
 
     /// What a client gets for [`REQUEST`] that meets `fault`, up to the end of its connection, and whether the
-    /// server has seen the request.
+    /// server has seen the whole request.
     async fn meet(fault: Fault) -> (io::Result<Vec<u8>>, bool) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let upstream = listener.local_addr().unwrap();
         let (seen, mut was_seen) = mpsc::channel(1);
         let server = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let request = Message::read(&mut stream).await.unwrap().unwrap();
+            // Half a request is none.
+            let Ok(Some(request)) = Message::read(&mut stream).await else { return };
             seen.send(request.bytes).await.unwrap();
             // Whether it can be written or not: the proxy may be gone.
             let _ = stream.write_all(ANSWER).await;
@@ -219,6 +252,8 @@ mod tests {
         let is_seen = if fault == Fault::DropRequest {
             server.abort();
             was_seen.recv().await.is_some()
+        } else if fault == Fault::CutRequest {
+            soon(was_seen.recv()).await.is_some()
         } else {
             assert_eq!(soon(was_seen.recv()).await.as_deref(), Some(REQUEST));
             true
@@ -240,6 +275,21 @@ mod tests {
         let (answer, is_seen) = meet(Fault::DropRequest).await;
 
         assert_eq!((answer.unwrap().as_slice(), is_seen), (b"".as_slice(), false));
+    }
+
+    #[tokio::test]
+    async fn the_server_does_not_see_the_whole_of_a_cut_request() {
+        let (answer, is_seen) = meet(Fault::CutRequest).await;
+
+        assert_eq!((answer.unwrap().as_slice(), is_seen), (b"".as_slice(), false));
+    }
+
+    #[tokio::test]
+    async fn the_client_gets_half_a_head() {
+        let (answer, is_seen) = meet(Fault::CutHead).await;
+
+        let head = ANSWER.len() - b"done".len();
+        assert_eq!((answer.unwrap().as_slice(), is_seen), (&ANSWER[..head / 2], true));
     }
 
     #[tokio::test]
