@@ -15,8 +15,9 @@ pub(crate) enum MessageOutcome {
     Failed,
 }
 
+#[cfg(feature = "metrics")]
 impl MessageOutcome {
-    /// The word for logs and labels.
+    /// The word for labels.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Claimed => "claimed",
