@@ -1,5 +1,6 @@
 //! What the runnable examples share.
 
+pub mod payments;
 pub mod reference;
 pub mod stream;
 pub mod webhooks;
