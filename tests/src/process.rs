@@ -1,4 +1,4 @@
-//! The reference application as a process of its own, to be killed.
+//! The reference application, or another server of the examples, as a process of its own, to be killed.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use tokio::process::{Child, Command};
 use crate::http::{Answer, Request, open};
 use crate::patience::soon;
 
-/// A running reference server. Dropping it kills it.
+/// A running server. Dropping it kills it.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -27,14 +27,14 @@ impl Process {
         Self::spawn(Command::new(program), url).await
     }
 
-    /// Starts the reference server by a command that becomes it, on the database at `url`, and waits until it
-    /// listens.
+    /// Starts a server by a command that becomes it, on the database at `url`, and waits until it says on its first
+    /// line that it listens.
     ///
     /// # Panics
     /// If it does not start.
     pub async fn spawn(mut command: Command, url: &str) -> Self {
         command.env("DATABASE_URL", url).env("PORT", "0").stdout(Stdio::piped()).kill_on_drop(true);
-        let mut child = command.spawn().expect("the reference server is built and starts");
+        let mut child = command.spawn().expect("the server is built and starts");
 
         let stdout = child.stdout.take().expect("its standard output is piped");
         let mut line = String::new();
