@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// How long a statement of the engine may take once the handler has run. A server that does not reply within it will
 /// hardly do so later, and the client has given up.
-const STATEMENT_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const STATEMENT_LIMIT: Duration = Duration::from_secs(10);
 
 /// The statement's result; after [`STATEMENT_LIMIT`], that no reply came.
 pub(crate) async fn within<T>(

@@ -3,63 +3,28 @@
 //! The reserving statement tries a transaction-level advisory lock, so it does not wait for another request; the
 //! primary key decides who runs. The statements are text built once from the table's name, so their plans stay cached.
 
+mod read;
 mod sql;
+mod statements;
 mod table;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
-use sqlx::query::Query;
+use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Error, Executor, PgPool, Postgres, Row, SqlSafeStr, SqlStr};
 use uuid::Uuid;
 
-use self::sql::{MARGIN, Sql};
+use self::read::{Mark, found, is_foreign, mark};
+use self::statements::{Statements, server_limit_ms};
 use super::cause::Cause;
 use super::{
-    Address, Claimed, Complete, Found, Isolation, KeyRequest, KeyRow, MessageRequest, Probe, Reserve,
-    Settings, Source, Store, sealed, status_number,
+    Address, Claimed, Complete, Found, Isolation, KeyRequest, MessageRequest, Probe, Reserve, Settings,
+    Source, Store, sealed, status_number,
 };
-use crate::fingerprint::FORMAT_VERSION;
-use crate::limits::RETRIES;
+use crate::limits::{RETRIES, STATEMENT_LIMIT};
 use crate::replay::StoredResponse;
-
-/// Where a reserved row is, and the transaction that wrote it.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Mark {
-    ctid: String,
-    /// The transaction's id, or the run's mark where the server has no `xmin`.
-    transaction: String,
-    created_at_micros: i64,
-    /// Whether the transaction takes predicate locks.
-    is_serializable: bool,
-}
-
-/// The statements of one table.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Statements {
-    advisory_locks: bool,
-    /// Whether the connection keeps them by name, which a pooler may not know on the next server.
-    are_named: bool,
-    reserve: Arc<str>,
-    look_up: Arc<str>,
-    take_over: Arc<str>,
-    complete: Arc<str>,
-    complete_serializable: Arc<str>,
-    current_transaction: Arc<str>,
-    store_failed: Arc<str>,
-    mark_broken: Arc<str>,
-    claim: Arc<str>,
-    claimed: Arc<str>,
-    claim_expired: Arc<str>,
-    find: Arc<str>,
-    forget: Arc<str>,
-    sweep: Arc<str>,
-    takes_writes: Arc<str>,
-}
 
 impl sealed::Sealed for Postgres {}
 impl sealed::Sealed for PgPool {}
@@ -82,26 +47,7 @@ impl Store for Postgres {
     const SWEEP_BATCH: u32 = 1000;
 
     fn statements(settings: &Settings) -> Statements {
-        let sql = Sql { table: settings.table.qualified(), settings };
-        Statements {
-            advisory_locks: settings.advisory_locks,
-            are_named: settings.prepared_statements,
-            reserve: sql.reserve().into(),
-            look_up: sql.look_up().into(),
-            take_over: sql.take_over().into(),
-            complete: sql.complete().into(),
-            complete_serializable: sql.complete_serializable().into(),
-            current_transaction: format!("SELECT {}", sql.current_transaction()).into(),
-            store_failed: sql.store_failed().into(),
-            mark_broken: sql.mark_broken().into(),
-            claim: sql.claim().into(),
-            claimed: sql.claimed().into(),
-            claim_expired: sql.claim_expired().into(),
-            find: sql.find().into(),
-            forget: sql.forget().into(),
-            sweep: sql.sweep().into(),
-            takes_writes: sql.takes_writes().into(),
-        }
+        Statements::new(settings)
     }
 
     fn begin(isolation: Option<Isolation>) -> SqlStr {
@@ -344,7 +290,7 @@ impl Store for Postgres {
 
     async fn sweep(connection: &mut PgConnection, statements: &Statements, limit: u32) -> Result<u64, Error> {
         let begun =
-            connection.fetch_one(AssertSqlSafe(sql::begin_sweep(server_limit_ms(ALONE_LIMIT)))).await?;
+            connection.fetch_one(AssertSqlSafe(sql::begin_sweep(server_limit_ms(STATEMENT_LIMIT)))).await?;
         if !begun.try_get::<bool, _>("is_own")? {
             // Its COMMIT would be for whatever else was written there.
             return Err(Error::Protocol("a pooled connection came inside a transaction".to_owned()));
@@ -379,124 +325,6 @@ async fn probe(
         Err(error) if Cause::is_aborted(&error) => Ok(Probe::Aborted),
         Err(error) => Err(error),
     }
-}
-
-/// The server's time-outs for a run of this limit, in milliseconds.
-fn server_limit_ms(run_limit: Duration) -> i64 {
-    // At most a day and some seconds.
-    i64::try_from((run_limit + MARGIN).as_millis()).unwrap_or(i64::MAX)
-}
-
-/// A TTL as `make_interval` takes it.
-#[expect(clippy::cast_precision_loss, reason = "at most ten years, so exact in a double")]
-fn seconds(ttl_secs: u64) -> f64 {
-    ttl_secs as f64
-}
-
-/// How long the one statement of a transaction of its own may take; the engine waits as long for its reply.
-const ALONE_LIMIT: Duration = Duration::from_secs(10);
-
-impl Statements {
-    fn query(&self, sql: &Arc<str>) -> Query<'static, Postgres, PgArguments> {
-        sqlx::query(AssertSqlSafe(Arc::clone(sql))).persistent(self.are_named)
-    }
-
-    /// A statement with the six parameters that both claiming statements share.
-    fn claiming<'q>(&self, sql: &Arc<str>, message: &'q MessageRequest) -> Query<'q, Postgres, PgArguments> {
-        self.query(sql)
-            .bind(Uuid::from_bytes(message.address.id))
-            .bind(&message.address.scope)
-            .bind(message.address.key.as_str())
-            .bind(FORMAT_VERSION)
-            .bind(seconds(message.ttl_secs))
-            // At most an hour.
-            .bind(i64::try_from(message.wait.as_millis()).unwrap_or(i64::MAX))
-    }
-
-    /// A statement with the seven parameters that all reserving statements share.
-    fn reserving<'q>(&self, sql: &Arc<str>, request: &'q KeyRequest) -> Query<'q, Postgres, PgArguments> {
-        self.query(sql)
-            .bind(Uuid::from_bytes(request.address.id))
-            .bind(&request.address.scope)
-            .bind(request.address.key.as_str())
-            .bind(&request.fingerprint.as_bytes()[..])
-            .bind(FORMAT_VERSION)
-            .bind(seconds(request.ttl_secs))
-            .bind(request.address.lock_id)
-    }
-
-    /// Runs a statement that is a transaction by itself, on a connection that is in none.
-    ///
-    /// sqlx has an unnamed statement read in one round and run in the next. Between the two a pooler in transaction mode
-    /// may change the server, unless a transaction is open.
-    ///
-    /// # Cancel safety
-    /// Not cancel safe: dropped, it may leave that transaction open.
-    async fn alone(
-        &self,
-        connection: &mut PgConnection,
-        statement: Query<'_, Postgres, PgArguments>,
-    ) -> Result<Option<PgRow>, Error> {
-        if self.are_named {
-            return statement.fetch_optional(connection).await;
-        }
-        // By statements, since sqlx may still count the transaction that is over.
-        connection.execute(AssertSqlSafe(sql::begin_alone(server_limit_ms(ALONE_LIMIT)))).await?;
-        let row = statement.fetch_optional(&mut *connection).await;
-        connection.execute(if row.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
-        row
-    }
-}
-
-/// Reads what a reserving statement gave back; `None` where the bounded form reports that it wrote nothing.
-fn mark(row: &PgRow) -> Result<Option<Mark>, Error> {
-    let Some(ctid) = row.try_get::<Option<String>, _>("ctid")? else { return Ok(None) };
-    Ok(Some(Mark {
-        ctid,
-        transaction: row.try_get("transaction")?,
-        created_at_micros: row.try_get("created_at_micros")?,
-        is_serializable: row.try_get("is_serializable")?,
-    }))
-}
-
-/// Reads a row that is live.
-fn found(row: &PgRow, address: &Address) -> Result<Found, Error> {
-    if row.try_get::<&str, _>("scope")? != address.scope
-        || row.try_get::<&str, _>("key")? != address.key.as_str()
-    {
-        return Ok(Found::Collision);
-    }
-    let fingerprint: Vec<u8> = row.try_get("fingerprint")?;
-    let response = match row.try_get::<Option<i16>, _>("response_status")? {
-        None => None,
-        Some(status) => {
-            let headers: Vec<u8> = row.try_get("response_headers")?;
-            let body: Vec<u8> = row.try_get("response_body")?;
-            Some(
-                StoredResponse::decode(status, &headers, body)
-                    .map_err(|error| Error::Decode(error.into()))?,
-            )
-        }
-    };
-    Ok(Found::of(KeyRow {
-        fingerprint,
-        fingerprint_version: row.try_get("fingerprint_version")?,
-        response,
-        created_at_micros: row.try_get("created_at_micros")?,
-        completed_at_micros: row.try_get("completed_at_micros")?,
-        expires_at_micros: row.try_get("expires_at_micros")?,
-    }))
-}
-
-/// Whether the transaction is older than it can be, if its BEGIN was sent after `begun`.
-///
-/// On a connection that already is in a transaction, BEGIN is a mere warning: the run would join writes that are none
-/// of its own, and its row would be dated back.
-fn is_foreign(row: &PgRow, begun: Instant) -> Result<bool, Error> {
-    /// What the two clocks may differ by while a reservation is made.
-    const CLOCK_TOLERANCE: Duration = Duration::from_millis(20);
-    let age = Duration::from_micros(row.try_get::<i64, _>("age_micros")?.unsigned_abs());
-    Ok(age > begun.elapsed() + CLOCK_TOLERANCE)
 }
 
 /// What the error of a claiming statement says of the message.
