@@ -11,8 +11,8 @@ use crate::answer::Answer;
 use crate::builder::HttpSettings;
 use crate::idempotency::Inner;
 use crate::key::{IdempotencyKey, Syntax};
-use crate::problem::{Problem, STRIPE_SHOULD_RETRY, Terms};
-use crate::replay::StoredResponse;
+use crate::problem::{Problem, Terms};
+use crate::replay::{STRIPE_SHOULD_RETRY, StoredResponse};
 use crate::store::Store;
 
 /// What of a request shows in its answer.

@@ -10,7 +10,7 @@ mod stripe;
 mod terms;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 
 use self::json::Object;
 use self::kind::{Kind, Retry};
@@ -21,6 +21,7 @@ pub use self::shape::Refusal;
 use self::shape::Shape;
 pub(crate) use self::terms::{KeyPlace, Terms};
 use crate::key::{IdempotencyKey, KeyError};
+use crate::replay::STRIPE_SHOULD_RETRY;
 
 /// What the `type` of a problem begins with unless the application sets its own base.
 ///
@@ -74,9 +75,6 @@ impl Default for Wording {
         Self { base: DEFAULT_PROBLEM_BASE.to_owned(), documentation: None, shape: ErrorShape::default() }
     }
 }
-
-/// Whether Stripe's clients are to send the same request again.
-pub(crate) const STRIPE_SHOULD_RETRY: HeaderName = HeaderName::from_static("stripe-should-retry");
 
 impl Problem {
     /// How long a client is asked to wait, in whole seconds; 1 is the least (RFC 9110, section 10.2.3).

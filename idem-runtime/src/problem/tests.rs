@@ -1,10 +1,11 @@
+//! Every problem, word for word and header by header: long, since each body stands here as a client sees it.
+
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::{
-    DEFAULT_PROBLEM_BASE, ErrorShape, KeyPlace, Problem, STRIPE_SHOULD_RETRY, Terms, Wording, describedby,
-};
+use super::{DEFAULT_PROBLEM_BASE, ErrorShape, KeyPlace, Problem, Terms, Wording, describedby};
 use crate::key::{IdempotencyKey, KeyError};
+use crate::replay::STRIPE_SHOULD_RETRY;
 
 const ALL: [Problem; 19] = [
     Problem::KeyMissing,

@@ -104,10 +104,13 @@ impl Marker {
     }
 }
 
+/// Whether Stripe's clients are to send the same request again.
+pub(crate) const STRIPE_SHOULD_RETRY: HeaderName = HeaderName::from_static("stripe-should-retry");
+
 /// What has a meaning on answers without being about one body or one transfer, the library's own included.
 const TAKEN: [HeaderName; 18] = [
     IDEMPOTENCY_KEY,
-    HeaderName::from_static("stripe-should-retry"),
+    STRIPE_SHOULD_RETRY,
     header::ACCEPT_RANGES,
     header::AGE,
     header::ALLOW,

@@ -10,7 +10,7 @@ use http::{HeaderMap, Response, StatusCode, response};
 
 pub(crate) use codec::DecodeError;
 pub use headers::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED, REQUEST_HEADERS, RESPONSE_HEADERS};
-pub(crate) use headers::{Marker, ReplayHeaders, replayable};
+pub(crate) use headers::{Marker, ReplayHeaders, STRIPE_SHOULD_RETRY, replayable};
 
 /// An answer as it is kept in its key row: status, chosen headers, and the body byte for byte.
 ///
