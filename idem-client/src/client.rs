@@ -88,7 +88,7 @@ impl IdempotentClient {
         let stack = ClientBuilder::new(self.http.clone()).with(retries).with(attempts).build();
         let result = stack.execute(operation.to_request()).await;
 
-        let SoFar { attempts, last, limit } = course.end();
+        let SoFar { attempts, last, limit, .. } = course.end();
         // The loop itself fails only for a body that it cannot clone, and below the attempts is nothing but reqwest.
         let Some((last, verdict)) = last else { unreachable!("the loop ends behind an attempt: {result:?}") };
         match (last, verdict) {

@@ -12,7 +12,8 @@ const DEPOSIT: f64 = 0.2;
 ///
 /// A retry takes one token. So many tokens come back each second, and a fifth of one with each operation that is
 /// answered for good. While there are none, retries wait for their turn; one whose turn would come after its
-/// operation's time is not made ([`Limit::Budget`](crate::Limit::Budget)). First attempts cost nothing.
+/// operation's time is not made ([`Limit::Budget`](crate::Limit::Budget)). First attempts cost nothing, nor does a retry
+/// whose call is dropped while it waits.
 ///
 /// By default 10 retries a second, 100 at once: with the fifth of all operations these are the figures of Finagle's
 /// `RetryBudget` (20 % of requests on top of 10 retries a second, saved for up to 10 seconds:
@@ -73,10 +74,19 @@ impl RetryBudget {
 
     /// Notes that an operation was answered for good.
     pub(crate) fn deposit(&self, now: Instant) {
+        self.add(DEPOSIT, now);
+    }
+
+    /// Gives a token back whose retry was not made.
+    pub(crate) fn give_back(&self, now: Instant) {
+        self.add(1.0, now);
+    }
+
+    fn add(&self, tokens: f64, now: Instant) {
         if let Some(bucket) = &self.0 {
             let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
             bucket.refill(now);
-            bucket.tokens = (bucket.tokens + DEPOSIT).min(bucket.burst);
+            bucket.tokens = (bucket.tokens + tokens).min(bucket.burst);
         }
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct SoFar {
     pub(crate) last: Option<(Last, Verdict)>,
     /// Why there is none after it.
     pub(crate) limit: Option<Limit>,
+    /// A token was taken for an attempt that has not begun.
+    waits_for_turn: bool,
 }
 
 impl Course {
@@ -66,6 +68,7 @@ impl Course {
     pub(crate) fn begin(&self) -> (u32, Duration) {
         let mut so_far = self.so_far();
         so_far.attempts = so_far.attempts.saturating_add(1);
+        so_far.waits_for_turn = false;
         (so_far.attempts, self.settings.attempt_timeout.min(self.left(Instant::now())))
     }
 
@@ -112,6 +115,7 @@ impl Course {
             return Err(Limit::Time);
         }
         let turn = self.budget.take(now, left).ok_or(Limit::Budget)?;
+        self.so_far().waits_for_turn = true;
         Ok(wait.max(turn))
     }
 
@@ -124,6 +128,16 @@ impl Course {
         match policy.build_with_max_retries(u32::MAX).should_retry(now, retry) {
             RetryDecision::Retry { execute_after } => execute_after.duration_since(now).unwrap_or_default(),
             RetryDecision::DoNotRetry => max_delay,
+        }
+    }
+}
+
+/// A call that is dropped while it waits leaves its turn to others.
+impl Drop for Course {
+    fn drop(&mut self) {
+        let waits_for_turn = self.so_far().waits_for_turn;
+        if waits_for_turn {
+            self.budget.give_back(Instant::now());
         }
     }
 }

@@ -114,6 +114,22 @@ fn operations_share_their_budget_and_wait_for_their_turn() {
 }
 
 #[test]
+fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_others() {
+    let budget = RetryBudget::new(0, 1);
+    let of = |total_time| Course::new(Settings { total_time, ..settings() }, budget.clone(), LONG);
+
+    for _ in 0..100 {
+        of(LONG).next(0, None).unwrap();
+    }
+    assert!(of(secs(2)).next(0, None).is_ok(), "nobody has used what was saved");
+    let made = of(LONG);
+    made.next(0, None).unwrap();
+    made.begin();
+    drop(made);
+    assert_eq!(of(secs(2)).next(0, None), Err(Limit::Budget), "a retry that was made costs its token");
+}
+
+#[test]
 fn an_operation_that_is_answered_for_good_adds_to_the_budget() {
     let budget = RetryBudget::new(0, 1);
     let course = Course::new(settings(), budget.clone(), LONG);
