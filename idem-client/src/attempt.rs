@@ -23,7 +23,9 @@ impl Middleware for Attempts {
         extensions: &mut Extensions,
         next: Next<'_>,
     ) -> reqwest_middleware::Result<Response> {
-        let (attempt, timeout) = self.0.begin();
+        // The loop asks the strategy, which asks the course; it does not look into this.
+        let nothing = Response::from(http::Response::new(""));
+        let Some((attempt, timeout)) = self.0.begin() else { return Ok(nothing) };
         let outcome = match exchange(request, timeout, extensions, next).await {
             Ok(outcome) => Ok(outcome),
             // Its query may hold what is not to be logged.
@@ -41,8 +43,7 @@ impl Middleware for Attempts {
             Err(error) => tracing::debug!(attempt, ?error, "the operation got no whole answer"),
         }
         self.0.note(outcome);
-        // The loop asks the strategy, which asks the course; it does not look into this.
-        Ok(Response::from(http::Response::new("")))
+        Ok(nothing)
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct Course {
     budget: RetryBudget,
     /// No attempt begins after it, and one that has begun ends.
     deadline: Option<Instant>,
+    /// When the key is too old, by the clock on the wall: the other one stands still while the machine sleeps.
+    too_old_at: Option<SystemTime>,
     so_far: Mutex<SoFar>,
 }
 
@@ -57,19 +59,28 @@ impl Course {
     pub(crate) fn new(settings: Settings, budget: RetryBudget, left: Duration) -> Self {
         // A time beyond what a clock can say is none.
         let deadline = Instant::now().checked_add(settings.total_time.min(left));
-        Self { settings, budget, deadline, so_far: Mutex::default() }
+        let too_old_at = clock::now().checked_add(left);
+        Self { settings, budget, deadline, too_old_at, so_far: Mutex::default() }
     }
 
     fn so_far(&self) -> MutexGuard<'_, SoFar> {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one more attempt. Says which one it is, and how long it may take.
-    pub(crate) fn begin(&self) -> (u32, Duration) {
+    /// Counts one more attempt. Says which one it is, and how long it may take; nothing, and counts none, if the key has
+    /// become too old since the last.
+    pub(crate) fn begin(&self) -> Option<(u32, Duration)> {
         let mut so_far = self.so_far();
+        if so_far.attempts > 0 && self.is_too_old() {
+            return None;
+        }
         so_far.attempts = so_far.attempts.saturating_add(1);
         so_far.waits_for_turn = false;
-        (so_far.attempts, self.settings.attempt_timeout.min(self.left(Instant::now())))
+        Some((so_far.attempts, self.settings.attempt_timeout.min(self.left(Instant::now()))))
+    }
+
+    fn is_too_old(&self) -> bool {
+        self.too_old_at.is_some_and(|too_old_at| clock::now() >= too_old_at)
     }
 
     /// Judges what an attempt has brought, and notes it.
@@ -111,7 +122,7 @@ impl Course {
         let wait = asked.saturating_add(self.backoff(retry));
         let now = Instant::now();
         let left = self.left(now);
-        if wait >= left {
+        if wait >= left || self.is_too_old() {
             return Err(Limit::Time);
         }
         let turn = self.budget.take(now, left).ok_or(Limit::Budget)?;

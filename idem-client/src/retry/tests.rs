@@ -74,7 +74,22 @@ fn the_key_s_age_ends_the_attempts_as_the_time_does() {
     let course = Course::new(settings(), RetryBudget::unlimited(), secs(5));
 
     assert_eq!(course.next(0, Some(secs(5))), Err(Limit::Time));
-    assert!(course.begin().1 <= secs(5));
+    assert!(course.begin().unwrap().1 <= secs(5));
+}
+
+// The time of a course stands still while the machine sleeps; the age of a key does not.
+#[test]
+fn a_key_that_has_become_too_old_during_a_wait_is_not_sent() {
+    let mut course = course(settings());
+    course.begin().unwrap();
+    course.note(Ok(answer(503)));
+    course.next(0, None).unwrap();
+
+    course.too_old_at = Some(clock::now());
+
+    assert_eq!(course.begin(), None);
+    assert_eq!(course.next(1, None), Err(Limit::Time));
+    assert_eq!(course.end().attempts, 1);
 }
 
 #[test]
@@ -94,9 +109,9 @@ fn an_attempt_has_its_own_time_and_no_more_than_is_left() {
     let own = course(Settings { attempt_timeout: secs(3), ..settings() });
     let left = course(Settings { attempt_timeout: secs(30), total_time: secs(2), ..settings() });
 
-    assert_eq!(own.begin(), (1, secs(3)));
-    assert!(left.begin().1 <= secs(2));
-    assert_eq!(left.begin().0, 2);
+    assert_eq!(own.begin(), Some((1, secs(3))));
+    assert!(left.begin().unwrap().1 <= secs(2));
+    assert_eq!(left.begin().unwrap().0, 2);
 }
 
 #[test]
@@ -124,7 +139,7 @@ fn a_call_that_is_dropped_while_it_waits_leaves_its_turn_to_others() {
     assert!(of(secs(2)).next(0, None).is_ok(), "nobody has used what was saved");
     let made = of(LONG);
     made.next(0, None).unwrap();
-    made.begin();
+    made.begin().unwrap();
     drop(made);
     assert_eq!(of(secs(2)).next(0, None), Err(Limit::Budget), "a retry that was made costs its token");
 }
@@ -150,6 +165,6 @@ fn a_limit_without_end_is_no_limit() {
     let forever = Settings { total_time: Duration::MAX, attempt_timeout: Duration::MAX, ..settings() };
     let course = Course::new(forever, RetryBudget::unlimited(), Duration::MAX);
 
-    assert_eq!(course.begin(), (1, Duration::MAX));
+    assert_eq!(course.begin(), Some((1, Duration::MAX)));
     assert!(course.next(1_000_000, Some(Duration::MAX)).is_ok());
 }
