@@ -53,7 +53,7 @@
 //! |---|---|
 //! | no whole answer: no connection, one that broke, a time-out, half a body | the same again |
 //! | 408, 425, 429, any 5xx | the same again, unless it is a replay, or its problem says `new_key`, `never` or `fix_request` in the member `retry`, or `Stripe-Should-Retry` is `false` |
-//! | 409 | the same again, if it says that the first request is in progress (`idempotency_in_progress`, `retry` `same_key`, or as Stripe says it) |
+//! | 409 | the same again, if it says that the first request is in progress (`idempotency_in_progress`, `retry` `same_key`, a `Retry-After`, or as Stripe says it) |
 //! | anything else, 422 above all | that is the answer |
 //!
 //! Waits are 0.5 s, then twice as long each time, up to 30 s, with a random part, and begin behind what `Retry-After` asks

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::StatusCode;
+use http::{StatusCode, header};
 
 use super::after::retry_after;
 use crate::answer::Answer;
@@ -44,8 +44,12 @@ impl Verdict {
     }
 }
 
-/// Whether a 409 speaks of the first request with this key, which is still being carried out.
+/// Whether a 409 speaks of the first request with this key, which is still being carried out. One that names a time to
+/// come again does, in whatever words: the body may be of the application's own shape.
 fn is_in_progress(answer: &Answer) -> bool {
+    if answer.headers().contains_key(header::RETRY_AFTER) {
+        return true;
+    }
     let problem = answer.problem();
     problem.is_some_and(|problem| {
         problem.code() == Some("idempotency_in_progress") || problem.advice() == Some(Advice::SameKey)
@@ -116,6 +120,20 @@ mod tests {
         assert_eq!(judge(409, &stripe, r#"{"error":{"code":"idempotency_key_in_use"}}"#), AGAIN);
         assert_eq!(judge(409, &stripe, r#"{"error":{"code":"resource_missing"}}"#), Verdict::Final);
         assert_eq!(judge(409, &[("stripe-should-retry", "true")], ""), AGAIN);
+    }
+
+    // What a server with an error shape of its own keeps of the library's answer.
+    #[test]
+    fn a_409_that_says_when_to_come_again_is_repeated_whatever_its_body() {
+        let later = ("retry-after", "1");
+        let asked = Some(Duration::from_secs(1));
+        let own = r#"{"code":"idempotency_in_progress","message":"Wait."}"#;
+
+        assert_eq!(judge(409, &[later, ("content-type", "application/json")], own), Verdict::Again { asked });
+        let never = [later, ("content-type", "application/problem+json")];
+        assert_eq!(judge(409, &never, r#"{"retry":"never"}"#), Verdict::Final);
+        assert_eq!(judge(409, &[later, ("stripe-should-retry", "false")], ""), Verdict::Final);
+        assert_eq!(judge(422, &[later], ""), Verdict::Final);
     }
 
     #[test]
