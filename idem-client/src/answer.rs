@@ -15,12 +15,14 @@ pub struct Answer {
     headers: HeaderMap,
     body: Bytes,
     problem: Option<Problem>,
+    /// It answers another request than the operation's: reqwest has followed a redirection.
+    pub(crate) is_of_another: bool,
 }
 
 impl Answer {
     pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
         let problem = Problem::read(&headers, &body);
-        Self { status, headers, body, problem }
+        Self { status, headers, body, problem, is_of_another: false }
     }
 
     /// The status.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use http::Extensions;
-use reqwest::{Request, Response};
+use reqwest::{Request, Response, Url};
 use reqwest_middleware::{Error as MiddlewareError, Middleware, Next};
 
 use crate::answer::Answer;
@@ -56,7 +56,18 @@ async fn exchange(
 ) -> reqwest_middleware::Result<Answer> {
     // Of reqwest: from the connection's beginning to the end of the answer's body.
     *request.timeout_mut() = Some(timeout);
+    let asked = without_fragment(request.url());
     let mut response = next.run(request, extensions).await?;
+    let is_of_another = without_fragment(response.url()) != asked;
     let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-    Ok(Answer::new(status, headers, response.bytes().await?))
+    let mut answer = Answer::new(status, headers, response.bytes().await?);
+    answer.is_of_another = is_of_another;
+    Ok(answer)
+}
+
+/// A URL as far as it is sent.
+fn without_fragment(url: &Url) -> Url {
+    let mut url = url.clone();
+    url.set_fragment(None);
+    url
 }

@@ -37,9 +37,11 @@ impl IdempotentClient {
     /// A client with the default settings.
     ///
     /// The application builds the client of reqwest, and so decides on TLS, proxies, and headers that every request has.
-    /// Build it with `redirect(Policy::none())`, unless the server is known to redirect: a redirection is an answer, and
-    /// followed, a 303 brings the answer to another request, and a 307 sends the key elsewhere. A retry policy of
-    /// reqwest's own does no harm, since the key is the same, but its retries are neither counted nor spaced.
+    /// Build it with `redirect(Policy::none())`: a redirection is an answer, and followed, a 302 or 303 brings the answer
+    /// to another request, and a 307 sends the key, and credentials that reqwest does not know as such, elsewhere. An
+    /// answer from another URL is [`Error::Redirected`]; one that was redirected to its own URL cannot be told from the
+    /// operation's. A retry policy of reqwest's own does no harm, since the key is the same, but its retries are neither
+    /// counted nor spaced.
     #[must_use]
     pub fn new(http: reqwest::Client) -> Self {
         Self::builder(http).build()
@@ -57,7 +59,7 @@ impl IdempotentClient {
     /// # Errors
     /// [`Error::GaveUp`] if no final answer came: the work may have been done, and the operation is to be kept.
     /// [`Error::CredentialsMissing`] and [`Error::TooOld`] before anything is sent. [`Error::Unsendable`] if reqwest
-    /// refuses the request.
+    /// refuses the request. [`Error::Redirected`] if it has followed a redirection.
     ///
     /// # Cancel safety
     /// Cancel safe in that nothing is lost: the operation is the caller's, and unchanged. An attempt that is under way
@@ -92,6 +94,9 @@ impl IdempotentClient {
         // The loop itself fails only for a body that it cannot clone, and below the attempts is nothing but reqwest.
         let Some((last, verdict)) = last else { unreachable!("the loop ends behind an attempt: {result:?}") };
         match (last, verdict) {
+            (Last::Answer(answer), Verdict::Final) if answer.is_of_another => {
+                Err(Error::Redirected(Box::new(answer)))
+            }
             (Last::Answer(answer), Verdict::Final) => Ok(Outcome { answer, attempts }),
             (Last::Failure(error), Verdict::Final) => Err(Error::Unsendable(error)),
             (last, Verdict::Again { .. }) => {

@@ -83,6 +83,10 @@ pub enum Error {
     /// `https`, or there are too many redirections. Nothing that waiting would change; the source says what it is. After
     /// a redirection, an earlier attempt may have been carried out.
     Unsendable(reqwest::Error),
+    /// reqwest has followed a redirection, to a page for signing in say, so that this is the answer to another request.
+    /// **The work may have been done, or not.** Keep the operation; build reqwest's client with `redirect(Policy::none())`,
+    /// and the redirection itself is the answer.
+    Redirected(Box<Answer>),
 }
 
 impl Error {
@@ -108,6 +112,9 @@ impl fmt::Display for Error {
                 write!(f, "the operation's key is {} s old and may have been forgotten", age.as_secs())
             }
             Self::Unsendable(_) => f.write_str("the request cannot be sent"),
+            Self::Redirected(answer) => {
+                write!(f, "the request was redirected, and its answer, {}, is another's", answer.status().as_u16())
+            }
         }
     }
 }
@@ -117,7 +124,7 @@ impl StdError for Error {
         match self {
             Self::GaveUp(gave_up) => gave_up.source(),
             Self::Unsendable(error) => Some(error),
-            Self::CredentialsMissing(_) | Self::TooOld { .. } => None,
+            Self::CredentialsMissing(_) | Self::TooOld { .. } | Self::Redirected(_) => None,
         }
     }
 }

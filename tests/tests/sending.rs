@@ -178,6 +178,21 @@ async fn what_must_not_or_cannot_be_sent_is_not_sent() {
 }
 
 #[tokio::test]
+async fn an_answer_from_where_reqwest_was_redirected_to_is_not_the_operations() {
+    let sign_in = Reply::Answer("302 Found\nLocation: /sign-in?next=orders");
+    let stub = Stub::start([sign_in.clone(), Reply::Answer("200 OK\n\nWho are you?"), sign_in]).await;
+    let (operation, none) = (order(stub.address, "tea"), reqwest::redirect::Policy::none());
+    let unfollowing = reqwest::Client::builder().no_proxy().redirect(none).build().expect("a client");
+
+    let followed = hasty().build().send(&operation).await.expect_err("another request's answer");
+    let answered = IdempotentClient::new(unfollowing).send(&operation).await.expect("an answer");
+
+    assert!(matches!(&followed, Error::Redirected(answer) if answer.status() == 200), "{followed:?}");
+    assert_eq!((answered.status(), answered.attempts()), (StatusCode::FOUND, 1));
+    assert!(stub.got()[1].head.starts_with("GET /sign-in"), "{:?}", stub.got());
+}
+
+#[tokio::test]
 async fn the_key_is_one_line_whatever_the_client_adds_by_itself() {
     let stub = Stub::start([CREATED]).await;
     let name = HeaderName::from_static("idempotency-key");
