@@ -38,6 +38,9 @@
 //!
 //! // Now, and after a restart, until there is an answer.
 //! match client.send(&operation).await {
+//!     Ok(outcome) if matches!(outcome.status().as_u16(), 401 | 403) => {
+//!         return Err("kept: an earlier attempt may have done it; renew the token, and send it again".into());
+//!     }
 //!     Ok(outcome) => println!("{}, after {} attempts", outcome.status(), outcome.attempts()),
 //!     Err(Error::GaveUp(gave_up)) => return Err(format!("kept, to be sent again: {gave_up}").into()),
 //!     Err(error) => return Err(error.into()),
