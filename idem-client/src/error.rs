@@ -113,7 +113,11 @@ impl fmt::Display for Error {
             }
             Self::Unsendable(_) => f.write_str("the request cannot be sent"),
             Self::Redirected(answer) => {
-                write!(f, "the request was redirected, and its answer, {}, is another's", answer.status().as_u16())
+                write!(
+                    f,
+                    "the request was redirected, and its answer, {}, is another's",
+                    answer.status().as_u16()
+                )
             }
         }
     }

@@ -94,7 +94,8 @@ impl OperationBuilder {
         let (mut kept, mut credentials) = (HeaderMap::new(), Credentials::default());
         for (name, value) in headers.iter().filter(|(name, _)| **name != self.key_header) {
             text(name, value)?;
-            if is_credential(name, value) {
+            // All lines of a name are of one kind: the name is what a credential is given back by.
+            if headers.get_all(name).iter().any(|value| is_credential(name, value)) {
                 credentials.push(name.clone(), Some(value.clone()));
             } else {
                 kept.append(name, value.clone());

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Operation;
 use super::credentials::{Credentials, text};
+use crate::error::OperationError;
 use crate::key::{IdempotencyKey, KeyForm};
 
 /// The version that is written, and the only one there is.
@@ -95,6 +96,14 @@ impl<'de> Deserialize<'de> for Operation {
         for (header, text) in &stored.credentials {
             credentials.push(name(header)?, text.as_deref().map(value).transpose()?);
         }
+        let url = Url::parse(&stored.url).map_err(D::Error::custom)?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(D::Error::custom(OperationError::CredentialsInUrl));
+        }
+        let key_header = name(&stored.key_header)?;
+        if headers.contains_key(&key_header) || credentials.iter().any(|(name, _)| *name == key_header) {
+            return Err(D::Error::custom(OperationError::TwoKeys));
+        }
         let keeps_credentials = stored.credentials.iter().any(|(_, text)| text.is_some());
         let body = match stored.body {
             StoredBody::Text(text) => Bytes::from(text),
@@ -102,9 +111,9 @@ impl<'de> Deserialize<'de> for Operation {
         };
         Ok(Self {
             key: IdempotencyKey::new(stored.key, stored.key_form).map_err(D::Error::custom)?,
-            key_header: name(&stored.key_header)?,
+            key_header,
             method: Method::from_bytes(stored.method.as_bytes()).map_err(D::Error::custom)?,
-            url: Url::parse(&stored.url).map_err(D::Error::custom)?,
+            url,
             headers,
             credentials,
             keeps_credentials,

@@ -163,6 +163,31 @@ fn what_was_not_written_by_this_version_is_refused() {
     assert!(from_json(&kept.replace("\"made_at\"", "\"expect\":true,\"made_at\"")).is_err());
     assert!(from_json(&kept.replace("\"key_form\":\"quoted\",", "")).is_err());
     assert!(from_json(&kept.replace("https://", "")).is_err());
+    let with_password = from_json(&kept.replace("https://", "https://me:secret@")).unwrap_err();
+    assert!(with_password.starts_with("the URL holds credentials"), "{with_password}");
+    for place in ["headers", "credentials"] {
+        let start = format!("\"{place}\":[");
+        let line = if place == "headers" {
+            r#"["idempotency-key","other"],"#
+        } else {
+            r#"["idempotency-key",null]"#
+        };
+        let two_keys = from_json(&kept.replace(&start, &format!("{start}{line}"))).unwrap_err();
+        assert!(two_keys.starts_with("the operation was given two"), "{two_keys}");
+    }
+}
+
+#[test]
+fn a_name_with_one_line_that_is_marked_is_a_credential_in_all_its_lines() {
+    let mut marked = value("secret");
+    marked.set_sensitive(true);
+    let operation = made(post().header("x-signature", "of-body").header("x-signature", marked)).unwrap();
+
+    let mut resumed = from_json(&to_json(&operation)).unwrap();
+
+    assert_eq!(sent(&operation).2.get_all("x-signature").iter().collect::<Vec<_>>(), ["of-body", "secret"]);
+    resumed.set_credential(name("x-signature"), value("renewed")).unwrap();
+    assert_eq!(resumed.missing_credentials().count(), 0);
 }
 
 #[test]
