@@ -37,10 +37,14 @@ use tokio::signal::unix::{SignalKind, signal};
 async fn main() -> Served {
     match env::args().nth(1).as_deref() {
         // Stopped in the midst, it takes its service and its files along.
-        None => tokio::select! {
-            told = tell() => told,
-            _ = tokio::signal::ctrl_c() => Err("stopped".into()),
-        },
+        None => {
+            let mut terminated = signal(SignalKind::terminate())?;
+            tokio::select! {
+                told = tell() => told,
+                _ = tokio::signal::ctrl_c() => Err("stopped".into()),
+                _ = terminated.recv() => Err("stopped".into()),
+            }
+        }
         Some("serve") => serve_until_stopped().await,
         Some(other) => Err(format!("`{other}` is neither `serve` nor nothing").into()),
     }
