@@ -15,14 +15,23 @@ pub struct Answer {
     headers: HeaderMap,
     body: Bytes,
     problem: Option<Problem>,
-    /// It answers another request than the operation's: reqwest has followed a redirection.
-    pub(crate) is_of_another: bool,
+    /// Why it is not the operation's answer, if it is not.
+    pub(crate) flaw: Option<Flaw>,
+}
+
+/// Why what a server sent is no answer to the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// It answers another request: reqwest has followed a redirection.
+    OfAnother,
+    /// Its body is larger than is taken, and was not read to its end.
+    TooLarge,
 }
 
 impl Answer {
     pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
         let problem = Problem::read(&headers, &body);
-        Self { status, headers, body, problem, is_of_another: false }
+        Self { status, headers, body, problem, flaw: None }
     }
 
     /// The status.

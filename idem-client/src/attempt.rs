@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
 use http::Extensions;
 use reqwest::{Request, Response, Url};
 use reqwest_middleware::{Error as MiddlewareError, Middleware, Next};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Flaw};
 use crate::retry::Course;
 
 /// Carries attempts out, and notes in the course of the operation what they bring.
@@ -26,7 +27,7 @@ impl Middleware for Attempts {
         // The loop asks the strategy, which asks the course; it does not look into this.
         let nothing = Response::from(http::Response::new(""));
         let Some((attempt, timeout)) = self.0.begin() else { return Ok(nothing) };
-        let outcome = match exchange(request, timeout, extensions, next).await {
+        let outcome = match exchange(request, timeout, self.0.max_answer(), extensions, next).await {
             Ok(outcome) => Ok(outcome),
             // Its query may hold what is not to be logged.
             Err(MiddlewareError::Reqwest(error)) => Err(error.without_url()),
@@ -47,10 +48,11 @@ impl Middleware for Attempts {
     }
 }
 
-/// Sends the request, and reads the whole answer, within `timeout`.
+/// Sends the request, and reads the whole answer, within `timeout`; of a body that is longer than `longest` bytes, nothing.
 async fn exchange(
     mut request: Request,
     timeout: Duration,
+    longest: usize,
     extensions: &mut Extensions,
     next: Next<'_>,
 ) -> reqwest_middleware::Result<Answer> {
@@ -60,9 +62,27 @@ async fn exchange(
     let mut response = next.run(request, extensions).await?;
     let is_of_another = without_fragment(response.url()) != asked;
     let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-    let mut answer = Answer::new(status, headers, response.bytes().await?);
-    answer.is_of_another = is_of_another;
+    let body = collect(&mut response, longest).await?;
+    let is_too_large = body.is_none();
+    let mut answer = Answer::new(status, headers, body.unwrap_or_default());
+    answer.flaw = match (is_of_another, is_too_large) {
+        (true, _) => Some(Flaw::OfAnother),
+        (false, true) => Some(Flaw::TooLarge),
+        (false, false) => None,
+    };
     Ok(answer)
+}
+
+/// The whole body; `None` as soon as it is longer than `longest` bytes.
+async fn collect(response: &mut Response, longest: usize) -> reqwest::Result<Option<Bytes>> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = response.chunk().await? {
+        if chunk.len() > longest - body.len() {
+            return Ok(None);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Some(body.freeze()))
 }
 
 /// A URL as far as it is sent.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest_middleware::ClientBuilder;
 use reqwest_retry::RetryTransientMiddleware;
 
-use crate::answer::Outcome;
+use crate::answer::{Flaw, Outcome};
 use crate::attempt::Attempts;
 use crate::error::{Error, GaveUp, Last, Limit};
 use crate::operation::Operation;
@@ -59,7 +59,8 @@ impl IdempotentClient {
     /// # Errors
     /// [`Error::GaveUp`] if no final answer came: the work may have been done, and the operation is to be kept.
     /// [`Error::CredentialsMissing`] and [`Error::TooOld`] before anything is sent. [`Error::Unsendable`] if reqwest
-    /// refuses the request. [`Error::Redirected`] if it has followed a redirection.
+    /// refuses the request. [`Error::Redirected`] if it has followed a redirection, [`Error::AnswerTooLarge`] if the answer's body is longer than
+    /// [`max_answer`](IdempotentClientBuilder::max_answer).
     ///
     /// # Cancel safety
     /// Cancel safe in that nothing is lost: the operation is the caller's, and unchanged. An attempt that is under way
@@ -94,10 +95,11 @@ impl IdempotentClient {
         // The loop itself fails only for a body that it cannot clone, and below the attempts is nothing but reqwest.
         let Some((last, verdict)) = last else { unreachable!("the loop ends behind an attempt: {result:?}") };
         match (last, verdict) {
-            (Last::Answer(answer), Verdict::Final) if answer.is_of_another => {
-                Err(Error::Redirected(Box::new(answer)))
-            }
-            (Last::Answer(answer), Verdict::Final) => Ok(Outcome { answer, attempts }),
+            (Last::Answer(answer), Verdict::Final) => match answer.flaw {
+                None => Ok(Outcome { answer, attempts }),
+                Some(Flaw::OfAnother) => Err(Error::Redirected(Box::new(answer))),
+                Some(Flaw::TooLarge) => Err(Error::AnswerTooLarge(Box::new(answer))),
+            },
             (Last::Failure(error), Verdict::Final) => Err(Error::Unsendable(error)),
             (last, Verdict::Again { .. }) => {
                 let limit = limit.unwrap_or(Limit::Time);
@@ -173,8 +175,16 @@ impl IdempotentClientBuilder {
         self
     }
 
+    /// The longest body of an answer that is taken, in bytes: it is in memory, whole. 16 MiB if not given. A longer one is
+    /// [`Error::AnswerTooLarge`].
+    pub fn max_answer(mut self, bytes: usize) -> Self {
+        self.settings.max_answer = bytes;
+        self
+    }
+
     /// The budget from which retries are taken; one of the client's own if not given. Give the same to several clients
-    /// of one server.
+    /// of one server, but not to jobs that try for hours and calls that a person waits for: a job takes its turn in the
+    /// queue long before it is due.
     pub fn retry_budget(mut self, budget: RetryBudget) -> Self {
         self.budget = Some(budget);
         self

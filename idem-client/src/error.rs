@@ -87,6 +87,10 @@ pub enum Error {
     /// **The work may have been done, or not.** Keep the operation; build reqwest's client with `redirect(Policy::none())`,
     /// and the redirection itself is the answer.
     Redirected(Box<Answer>),
+    /// The body of the answer is longer than the client takes
+    /// ([`max_answer`](crate::IdempotentClientBuilder::max_answer)). The status and headers are here, and no body. **The work
+    /// was probably done**, if the status says so. Keep the operation; a client that takes more gets the same answer again.
+    AnswerTooLarge(Box<Answer>),
 }
 
 impl Error {
@@ -119,6 +123,13 @@ impl fmt::Display for Error {
                     answer.status().as_u16()
                 )
             }
+            Self::AnswerTooLarge(answer) => {
+                write!(
+                    f,
+                    "the body of the answer, {}, is longer than the client takes",
+                    answer.status().as_u16()
+                )
+            }
         }
     }
 }
@@ -128,7 +139,10 @@ impl StdError for Error {
         match self {
             Self::GaveUp(gave_up) => gave_up.source(),
             Self::Unsendable(error) => Some(error),
-            Self::CredentialsMissing(_) | Self::TooOld { .. } | Self::Redirected(_) => None,
+            Self::CredentialsMissing(_)
+            | Self::TooOld { .. }
+            | Self::Redirected(_)
+            | Self::AnswerTooLarge(_) => None,
         }
     }
 }

@@ -4,6 +4,9 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use serde_json::Value;
 
+/// The longest body that is read for a problem, in bytes. Read as JSON, a body takes many times its length.
+const LONGEST: usize = 64 << 10;
+
 /// What to do with the key after a refusal: the member `retry` of the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,7 +23,7 @@ pub enum Advice {
 
 /// The members of an `application/problem+json` body that a sender acts upon.
 ///
-/// Members that are missing, or of another type than they should be, are absent.
+/// Members that are missing, or of another type than they should be, are absent. A body of more than 64 KiB is no problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     code: Option<String>,
@@ -32,7 +35,7 @@ pub struct Problem {
 impl Problem {
     /// Reads the problem in an answer, if there is one.
     pub(crate) fn read(headers: &HeaderMap, body: &Bytes) -> Option<Self> {
-        if media_type(headers)? != "application/problem+json" {
+        if body.len() > LONGEST || media_type(headers)? != "application/problem+json" {
             return None;
         }
         let body: Value = serde_json::from_slice(body).ok()?;
@@ -78,7 +81,7 @@ impl Problem {
 
 /// The code in an error of Stripe's shape: `{"error":{"code":"…"}}`.
 pub(crate) fn stripe_code(headers: &HeaderMap, body: &Bytes) -> Option<String> {
-    if media_type(headers)? != "application/json" {
+    if body.len() > LONGEST || media_type(headers)? != "application/json" {
         return None;
     }
     let body: Value = serde_json::from_slice(body).ok()?;

@@ -12,6 +12,8 @@ pub(crate) struct Settings {
     pub(crate) max_delay: Duration,
     pub(crate) max_retry_after: Duration,
     pub(crate) max_age: Duration,
+    /// In bytes.
+    pub(crate) max_answer: usize,
 }
 
 impl Default for Settings {
@@ -24,6 +26,7 @@ impl Default for Settings {
             max_delay: Duration::from_secs(30),
             max_retry_after: Duration::from_mins(1),
             max_age: Duration::from_hours(23),
+            max_answer: 16 << 20,
         }
     }
 }

@@ -192,6 +192,19 @@ async fn an_answer_from_where_reqwest_was_redirected_to_is_not_the_operations() 
     assert!(stub.got()[1].head.starts_with("GET /sign-in"), "{:?}", stub.got());
 }
 
+// It was read whole, whatever its length: 200 MB of an error took as much memory.
+#[tokio::test]
+async fn an_answer_that_is_longer_than_is_taken_is_neither_read_nor_asked_for_again() {
+    let stub = Stub::start([CREATED, CREATED]).await;
+    let operation = order(stub.address, "tea");
+    let length = hasty().build().send(&operation).await.expect("an answer").answer().body().len();
+
+    let too_long = hasty().max_answer(length - 1).build().send(&operation).await.expect_err("too long");
+
+    assert!(matches!(&too_long, Error::AnswerTooLarge(answer) if answer.status() == 201), "{too_long:?}");
+    assert_eq!(stub.got().len(), 2);
+}
+
 #[tokio::test]
 async fn the_key_is_one_line_whatever_the_client_adds_by_itself() {
     let stub = Stub::start([CREATED]).await;

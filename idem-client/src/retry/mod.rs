@@ -67,6 +67,11 @@ impl Course {
         self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The longest body of an answer that is taken, in bytes.
+    pub(crate) fn max_answer(&self) -> usize {
+        self.settings.max_answer
+    }
+
     /// Counts one more attempt. Says which one it is, and how long it may take; nothing, and counts none, if the key has
     /// become too old since the last.
     pub(crate) fn begin(&self) -> Option<(u32, Duration)> {
