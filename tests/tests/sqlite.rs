@@ -9,14 +9,15 @@ use axum::routing::post;
 use idem_examples::reference::{
     App, AppError, Database as _, NewOrder, Order, TenantId, Value, insert_order,
 };
-use idem_runtime::{ReadOnly, SqlitePools, idempotent};
+use idem_runtime::{Claim, InboxError, ReadOnly, SqlitePools, idempotent};
 use idem_tests::bench::{Bench, run};
+use idem_tests::consumer::{Consumer, QUEUE, apply};
 use idem_tests::database::Place as _;
 use idem_tests::http::r1;
 use idem_tests::problem::assert_problem;
 use idem_tests::same::{assert_ran, assert_replays};
 use sqlx::sqlite::SqlitePoolOptions;
-use sqlx::{AssertSqlSafe, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{AssertSqlSafe, Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction};
 use tokio::task::JoinSet;
 
 idem_tests::contract!(sqlx::Sqlite);
@@ -160,6 +161,66 @@ async fn a_read_only_pool_opens_a_file_that_nobody_has_open() {
         let pools = SqlitePools::connect(&bench.place.url()).await.expect("the file opens again");
         let written = sqlx::query("DELETE FROM orders").execute(pools.writer()).await;
         assert_eq!(written.expect("the file can be written").rows_affected(), 1);
+    })
+    .await;
+}
+
+/// A transaction that has claimed a message, and that SQLite has ended by itself since.
+async fn ended_by_a_conflict(consumer: &Consumer<Sqlite>, is_nested: bool) -> Transaction<'static, Sqlite> {
+    let mut tx = consumer.begin().await;
+    let claim = consumer.inbox.claim(&mut tx, QUEUE, "m-1").await.expect("nobody is in the way");
+    assert_eq!(claim, Claim::Fresh);
+    let conflict = "INSERT OR ROLLBACK INTO numbers VALUES (1)";
+    if is_nested {
+        let mut nested = tx.begin().await.expect("a savepoint");
+        sqlx::query(conflict).execute(&mut *nested).await.expect_err("the number is there");
+    } else {
+        sqlx::query(conflict).execute(&mut *tx).await.expect_err("the number is there");
+    }
+    tx
+}
+
+async fn with_numbers(bench: &Bench<Sqlite>) -> Consumer<Sqlite> {
+    let consumer = Consumer::start(bench, "billing").await;
+    bench.place.execute("CREATE TABLE numbers (number INTEGER UNIQUE)").await;
+    bench.place.execute("INSERT INTO numbers VALUES (1)").await;
+    consumer
+}
+
+// It was committed by itself, so that a message whose work failed was a duplicate when it came again.
+#[tokio::test]
+async fn a_message_is_not_claimed_in_a_transaction_that_sqlite_has_ended() {
+    run(async |bench: &Bench<Sqlite>| {
+        let consumer = with_numbers(bench).await;
+        let mut tx = ended_by_a_conflict(&consumer, false).await;
+
+        let claim = consumer.inbox.claim(&mut tx, QUEUE, "m-2").await;
+
+        assert!(matches!(claim, Err(InboxError::NoTransaction)), "{claim:?}");
+        drop(tx);
+        assert_eq!(bench.count_keys().await, 0);
+    })
+    .await;
+}
+
+// The only writer came back from the pool as if it were in a transaction, and no other could be begun on it.
+#[tokio::test]
+async fn the_writer_is_of_use_after_a_commit_of_a_transaction_that_sqlite_has_ended() {
+    run(async |bench: &Bench<Sqlite>| {
+        let consumer = with_numbers(bench).await;
+        for is_nested in [false, true] {
+            let tx = ended_by_a_conflict(&consumer, is_nested).await;
+
+            consumer.inbox.commit(tx).await.expect_err("nothing is left to commit");
+
+            let mut tx = consumer.begin().await;
+            let claim = consumer.inbox.claim(&mut tx, QUEUE, &is_nested.to_string()).await;
+            assert_eq!(claim.expect("nobody is in the way"), Claim::Fresh, "nested: {is_nested}");
+            apply::<Sqlite>(&mut tx, "m-1").await.expect("it works");
+            consumer.inbox.commit(tx).await.expect("it commits");
+        }
+        assert_eq!(bench.count("audit").await, 2);
+        assert_eq!(bench.count_keys().await, 2);
     })
     .await;
 }

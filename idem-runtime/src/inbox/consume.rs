@@ -16,7 +16,7 @@ use crate::key_value::KeyValue;
 use crate::limits::{RETRIES, within};
 use crate::rollback::{Condition, RolledBack, roll_back};
 use crate::scope::ScopeValue;
-use crate::store::{Address, Cause, MessageRequest, Probe, Store};
+use crate::store::{Address, Cause, MessageRequest, Probe, Store, shown};
 
 /// How long a statement may take, beside what a claim waits for, before the connection counts as lost.
 const CLAIM_MARGIN: Duration = Duration::from_secs(10);
@@ -128,7 +128,12 @@ impl<DB: Store> Inbox<DB> {
     /// Cancel safe as far as the message goes: dropped, the transaction has committed or it rolls back, and the message
     /// comes again.
     pub async fn commit(&self, mut tx: Transaction<'_, DB>) -> Result<(), InboxError> {
-        self.finalize(&mut tx, None, None).await.map_err(|(error, _)| error)
+        let Err((error, _)) = self.finalize(&mut tx, None, None).await else { return Ok(()) };
+        // The connection is the caller's and goes back to its pool as it is.
+        if let Err(error) = within(DB::count_none(&mut tx)).await {
+            tracing::warn!(error = %shown(&error), "a transaction that is over may still be counted as open");
+        }
+        Err(error)
     }
 
     /// Opens a transaction and claims the message in it; `None` if the message is a duplicate. Then, and with an error,

@@ -27,7 +27,8 @@ pub enum InboxError {
     Scope(ScopeError),
     /// The connection is in no transaction, by sqlx's count: the claim would be committed by itself, and a message whose
     /// work fails would be lost. Begin one with `begin` or `begin_with`; sqlx does not see a `BEGIN` that is sent as a
-    /// statement.
+    /// statement. On SQLite also if the database has ended the transaction by itself, on a full disk or by a conflict
+    /// clause (`OR ROLLBACK`), and the error was not passed on.
     NoTransaction,
     /// Another transaction has held the message for as long as a claim waits ([`Inbox::wait`](crate::Inbox::wait)), and
     /// it is not known how that ends. The transaction is of no use any more: roll it back. It

@@ -242,6 +242,7 @@ impl<DB: Store> Inbox<DB> {
                 Claimed::Duplicate => Ok(Claim::Duplicate),
                 Claimed::InProgress => Err(InboxError::InProgress),
                 Claimed::Collision => Err(InboxError::Collision),
+                Claimed::NoTransaction => Err(InboxError::NoTransaction),
                 Claimed::Foreign => {
                     tracing::error!(
                         "a pooled connection was inside a transaction that somebody left open; it is closed"

@@ -173,6 +173,11 @@ pub trait Store: Database + sealed::Sealed {
         first: Option<&'c Address>,
     ) -> impl Future<Output = Result<Probe, Error>> + Send + 'c;
 
+    /// Has sqlx count no transaction any more where none is open: one that begins by itself would find the connection in
+    /// the pool as if it were inside one.
+    #[doc(hidden)]
+    fn count_none(connection: &mut Self::Connection) -> impl Future<Output = Result<(), Error>> + Send + '_;
+
     /// Reads the live row of the key, if there is one.
     #[doc(hidden)]
     fn find<'c>(
@@ -279,6 +284,8 @@ pub enum Claimed {
     Collision,
     /// The transaction is older than its BEGIN: the connection came from the pool with one open (sqlx issue 4385).
     Foreign,
+    /// The database has ended the transaction by itself, and sqlx has not seen it.
+    NoTransaction,
 }
 
 impl Claimed {
@@ -290,6 +297,7 @@ impl Claimed {
             Self::InProgress => "in_progress",
             Self::Collision => "collision",
             Self::Foreign => "foreign",
+            Self::NoTransaction => "no_transaction",
         }
     }
 }

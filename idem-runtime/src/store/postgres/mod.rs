@@ -265,6 +265,11 @@ impl Store for Postgres {
         probe(connection, sql::FIRST_CLAIM.into_sql_str(), is_own).await
     }
 
+    async fn count_none(_: &mut PgConnection) -> Result<(), Error> {
+        // A ROLLBACK without a transaction succeeds, so sqlx counts it.
+        Ok(())
+    }
+
     async fn find(
         connection: &mut PgConnection,
         statements: &Statements,

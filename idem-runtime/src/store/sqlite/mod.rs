@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Connection, Error, Row, SqlSafeStr, SqlStr, Sqlite};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow, SqliteTransactionManager};
+use sqlx::{AssertSqlSafe, Connection, Error, Executor, Row, SqlSafeStr, SqlStr, Sqlite};
+use sqlx_core::transaction::TransactionManager;
 
 use self::pools::CommitLock;
 pub use self::pools::SqlitePools;
@@ -200,8 +201,12 @@ impl Store for Sqlite {
         connection: &mut SqliteConnection,
         statements: &Statements,
         message: &MessageRequest,
-        _: Option<Instant>,
+        begun: Option<Instant>,
     ) -> Result<Claimed, Error> {
+        // The engine's own transactions are guarded by the commit lock.
+        if begun.is_none() && !is_in_transaction(connection).await? {
+            return Ok(Claimed::NoTransaction);
+        }
         for _ in 0..=RETRIES {
             let claim = query(&statements.claim)
                 .bind(&message.address.id[..])
@@ -231,6 +236,23 @@ impl Store for Sqlite {
         let Some(first) = first else { return Ok(Probe::Own) };
         let row = query(&statements.has_row).bind(&first.id[..]).fetch_optional(connection).await?;
         Ok(if row.is_some() { Probe::Own } else { Probe::Lost })
+    }
+
+    async fn count_none(connection: &mut SqliteConnection) -> Result<(), Error> {
+        let depth = SqliteTransactionManager::get_transaction_depth(connection);
+        if depth == 0 || is_in_transaction(connection).await? {
+            return Ok(());
+        }
+        // sqlx counts a ROLLBACK only if it succeeds, so there has to be what it rolls back.
+        connection.execute("BEGIN").await?;
+        for depth in (1..=depth).rev() {
+            if depth > 1 {
+                let name = format!("SAVEPOINT _sqlx_savepoint_{}", depth - 1);
+                connection.execute(AssertSqlSafe(name)).await?;
+            }
+            SqliteTransactionManager::rollback(connection).await?;
+        }
+        Ok(())
     }
 
     async fn find(
@@ -285,6 +307,19 @@ fn reserving<'q>(
         .bind(&request.fingerprint.as_bytes()[..])
         .bind(FORMAT_VERSION)
         .bind(millis(request.ttl_secs)?))
+}
+
+/// Whether a transaction is open, whatever sqlx counts: SQLite ends one by itself when a disk is full, by a conflict
+/// clause (`OR ROLLBACK`), or by a trigger, and commits each statement that comes after by itself.
+async fn is_in_transaction(connection: &mut SqliteConnection) -> Result<bool, Error> {
+    match connection.execute("BEGIN").await {
+        Ok(_) => {
+            connection.execute("ROLLBACK").await?;
+            Ok(false)
+        }
+        Err(Error::Database(error)) if error.message().contains("within a transaction") => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// A TTL in milliseconds.
