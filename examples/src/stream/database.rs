@@ -4,7 +4,7 @@ use crate::reference::Database;
 
 /// A database that the consumer writes to.
 pub trait StreamDatabase: Database {
-    /// Takes the oldest events out of the outbox, those that no other dispatcher has in hand.
+    /// Takes events out of the outbox, in no order, that no other dispatcher has in hand.
     const TAKE_EVENTS: &'static str;
 
     /// Begins a transaction that is going to write.

@@ -18,7 +18,7 @@ pub struct Dispatcher<DB: StreamDatabase> {
 }
 
 impl<DB: StreamDatabase> Dispatcher<DB> {
-    /// Sends the oldest events, and gives their number; 0 if there are none.
+    /// Sends some of the events, in no order, and gives their number; 0 if there are none.
     ///
     /// An event leaves the outbox in the transaction during which it is sent. If the process dies between the two, it
     /// is sent again, with the id that it had: those who read it do so through an inbox of their own.
