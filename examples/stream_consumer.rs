@@ -102,8 +102,7 @@ async fn consume<DB: StreamDatabase>(
         redis: connect(redis).await?,
         pool: pool.clone(),
     };
-    let inbox = idempotency.inbox(&settings.group);
-    let mut consumer = Consumer::join(settings, connect(redis).await?, inbox).await?;
+    let mut consumer = Consumer::join(settings, connect(redis).await?, idempotency).await?;
     println!("consuming");
 
     let mut stop = Box::pin(told_to_stop()?);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use idem_examples::stream::{OrderPlaced, publish};
 use redis::aio::ConnectionManager;
-use redis::streams::{StreamInfoGroupsReply, StreamRangeReply};
+use redis::streams::{StreamInfoGroupsReply, StreamPendingCountReply, StreamRangeReply};
 use redis::{AsyncCommands as _, Client, ConnectionAddr, IntoConnectionInfo as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,6 +27,9 @@ pub fn redis_url() -> String {
         "these tests speak to a Redis server: run `scripts/test`, or set REDIS_URL to the redis:// URL of one",
     )
 }
+
+/// The group that the example reads as.
+const GROUP: &str = "fulfilment";
 
 /// Orders on a stream that no other test has.
 #[derive(Clone)]
@@ -84,6 +87,24 @@ impl Orders {
         let groups = self.redis.clone().xinfo_groups(&self.stream).await;
         let StreamInfoGroupsReply { groups } = groups.expect("the stream is there");
         groups.iter().map(|group| group.pending).sum()
+    }
+
+    /// How often the entry was delivered that was delivered most often, of those that are not acknowledged.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    pub async fn most_deliveries(&self) -> usize {
+        let pending = self.redis.clone().xpending_count(&self.stream, GROUP, "-", "+", 100).await;
+        let StreamPendingCountReply { ids } = pending.expect("the group is there");
+        ids.iter().map(|entry| entry.times_delivered).max().unwrap_or(0)
+    }
+
+    /// Removes the stream and its group, as if Redis had lost them.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    pub async fn lose(&self) {
+        let _: usize = self.redis.clone().del(&self.stream).await.expect("a stream can be removed");
     }
 
     /// The ids of the events that tell of shipments, each with how often it was sent.

@@ -142,6 +142,41 @@ async fn all_done_or_aside<DB: TestDatabase>(bench: &Bench<DB>, orders: &Orders)
 }
 
 /// The consumer dies after COMMIT, before Redis is told.
+/// As after a restart of Redis without its data: the producer adds what it was not told of, and goes on.
+async fn a_group_that_redis_has_lost_is_made_again<DB: TestDatabase>(bench: &Bench<DB>, database: &str) {
+    let orders = Orders::create().await;
+    let consumer = Consumer::start(&orders, database, &redis_url(), AT_ONCE);
+    orders.add(Some("evt-1"), "order-1").await;
+    all_done(bench, &orders).await;
+
+    orders.lose().await;
+    orders.add(Some("evt-1"), "order-1").await;
+    orders.add(Some("evt-2"), "order-2").await;
+
+    all_done(bench, &orders).await;
+    assert_shipped(bench, &orders, 2).await;
+    consumer.stop().await;
+    orders.remove().await;
+}
+
+/// However often it is tried meanwhile: nothing is wrong with it.
+async fn a_message_outlives_an_outage_of_the_database<DB: TestDatabase>(bench: &Bench<DB>, database: &str) {
+    let orders = Orders::create().await;
+    let mut consumer = Consumer::start(&orders, database, &redis_url(), AT_ONCE);
+    consumer.says("consuming").await;
+    bench.place.execute("ALTER TABLE idempotency_keys RENAME TO away").await;
+    orders.add(Some("evt-1"), "order-1").await;
+    eventually(async || orders.most_deliveries().await > 25 || !orders.aside().await.is_empty()).await;
+
+    bench.place.execute("ALTER TABLE away RENAME TO idempotency_keys").await;
+
+    all_done(bench, &orders).await;
+    assert_eq!(orders.aside().await, [""; 0], "set aside");
+    assert_shipped(bench, &orders, 1).await;
+    consumer.stop().await;
+    orders.remove().await;
+}
+
 // Cases: W-15
 async fn killed_before_it_acknowledges<DB: TestDatabase>(bench: &Bench<DB>, database: &str) {
     for stop_at in [StopAt::Command, StopAt::Reply] {
@@ -255,6 +290,8 @@ macro_rules! on_both_databases {
 on_both_databases! {
     a_message_is_shipped_once
     a_message_without_an_id_is_set_aside
+    a_group_that_redis_has_lost_is_made_again
+    a_message_outlives_an_outage_of_the_database
     killed_before_it_acknowledges
     killed_while_it_dispatches
     killed_fifty_times

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use idem_runtime::{Consumed, Inbox, InboxError};
+use idem_runtime::{Consumed, Idempotency, Inbox, InboxError};
 use redis::aio::ConnectionManager;
 use redis::streams::{
     StreamAutoClaimOptions, StreamAutoClaimReply, StreamId, StreamPendingCountReply, StreamReadOptions,
@@ -37,6 +37,7 @@ pub struct Settings {
 pub struct Consumer<DB: StreamDatabase> {
     settings: Settings,
     redis: ConnectionManager,
+    idempotency: Idempotency<DB>,
     inbox: Inbox<DB>,
 }
 
@@ -47,17 +48,23 @@ impl<DB: StreamDatabase> Consumer<DB> {
     /// Those of Redis.
     pub async fn join(
         settings: Settings,
-        mut redis: ConnectionManager,
-        inbox: Inbox<DB>,
+        redis: ConnectionManager,
+        idempotency: Idempotency<DB>,
     ) -> RedisResult<Self> {
-        let made: RedisResult<()> =
-            redis.xgroup_create_mkstream(&settings.stream, &settings.group, "0").await;
+        let inbox = idempotency.inbox(&settings.group);
+        let mut consumer = Self { settings, redis, idempotency, inbox };
+        consumer.make_group().await?;
+        Ok(consumer)
+    }
+
+    async fn make_group(&mut self) -> RedisResult<()> {
+        let Settings { stream, group, .. } = &self.settings;
+        let made: RedisResult<()> = self.redis.xgroup_create_mkstream(stream, group, "0").await;
         match made {
             // It is there already.
-            Err(error) if error.code() == Some("BUSYGROUP") => {}
-            made => made?,
+            Err(error) if error.code() == Some("BUSYGROUP") => Ok(()),
+            made => made,
         }
-        Ok(Self { settings, redis, inbox })
     }
 
     /// Handles the entries that are there, those first that another consumer has left lying; waits for the next for as
@@ -66,6 +73,14 @@ impl<DB: StreamDatabase> Consumer<DB> {
     /// # Errors
     /// Those of Redis. What the entries themselves come to is no error of this call.
     pub async fn step(&mut self, patience: Duration) -> RedisResult<()> {
+        match self.read(patience).await {
+            // Redis came back without its data. What producers add again is known to the inbox.
+            Err(error) if error.code() == Some("NOGROUP") => self.make_group().await,
+            read => read,
+        }
+    }
+
+    async fn read(&mut self, patience: Duration) -> RedisResult<()> {
         let Settings { stream, group, name, idle } = &self.settings;
         let idle_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
         let left: StreamAutoClaimReply = self
@@ -100,33 +115,39 @@ impl<DB: StreamDatabase> Consumer<DB> {
         let Some(order) = OrderPlaced::read(entry) else {
             return self.set_aside(entry, "it is no order").await;
         };
-        let event_id = order.event_id.clone();
-        let shipped = self
-            .inbox
-            .consume(&self.settings.stream, &event_id, async |tx| ship::<DB>(tx, order).await)
-            .await;
-        match shipped {
-            // Now, and not earlier: until COMMIT, all of it may yet be undone.
-            Ok(Consumed::Now(())) => {
-                println!("{}: shipped", entry.id);
-                self.acknowledge(entry).await
-            }
-            Ok(Consumed::Before) => {
-                println!("{}: was shipped before", entry.id);
-                self.acknowledge(entry).await
-            }
-            Err(Failure::Inbox(InboxError::MessageIdMissing)) => {
-                self.set_aside(entry, "it has no event id").await
-            }
-            // Nothing was written, and nothing is open while the entry waits to be tried again.
-            Err(failure) => {
-                println!("{}: failed: {failure:?}", entry.id);
-                if self.deliveries(entry).await? < MOST_DELIVERIES {
-                    return Ok(());
+        // Once, and once more before it is set aside.
+        for is_last in [false, true] {
+            let order = order.clone();
+            let event_id = order.event_id.clone();
+            let shipped = self
+                .inbox
+                .consume(&self.settings.stream, &event_id, async |tx| ship::<DB>(tx, order).await)
+                .await;
+            match shipped {
+                // Now, and not earlier: until COMMIT, all of it may yet be undone.
+                Ok(Consumed::Now(())) => {
+                    println!("{}: shipped", entry.id);
+                    return self.acknowledge(entry).await;
                 }
-                self.set_aside(entry, "it failed too often").await
+                Ok(Consumed::Before) => {
+                    println!("{}: was shipped before", entry.id);
+                    return self.acknowledge(entry).await;
+                }
+                Err(Failure::Inbox(InboxError::MessageIdMissing)) => {
+                    return self.set_aside(entry, "it has no event id").await;
+                }
+                // Nothing was written, and nothing is open while the entry waits to be tried again.
+                Err(failure) => println!("{}: failed: {failure:?}", entry.id),
+            }
+            // While the database is away every entry fails, and none is to blame. It may be back only just now.
+            if !is_last
+                && (self.deliveries(entry).await? < MOST_DELIVERIES
+                    || self.idempotency.health().await.is_err())
+            {
+                return Ok(());
             }
         }
+        self.set_aside(entry, "it failed too often").await
     }
 
     async fn acknowledge(&mut self, entry: &StreamId) -> RedisResult<()> {
