@@ -106,10 +106,17 @@
 //! | `postgres` | PostgreSQL 13 or newer |
 //! | `sqlite` | SQLite 3.37 or newer |
 
-// Without axum there are no requests, and what is there for one database is idle without it.
+// Without axum there are no requests, what is there for one database is idle without it, and what is said of all of them
+// links to what is not built.
 #![cfg_attr(
     not(all(feature = "axum", feature = "postgres", feature = "sqlite")),
-    allow(dead_code, unreachable_pub, unused_imports)
+    allow(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        rustdoc::broken_intra_doc_links,
+        rustdoc::private_intra_doc_links
+    )
 )]
 
 mod builder;
