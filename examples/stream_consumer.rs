@@ -1,8 +1,8 @@
 //! Orders from a Redis stream, shipped once each however often they arrive:
 //! `scripts/with-redis cargo run --example stream-consumer`.
 //!
-//! It adds three orders to the stream, two of them twice, as a producer does that was not told of the first time, and
-//! one without an id; then it consumes, and says what became of each entry. Ctrl-C ends it.
+//! It adds three orders to the stream: one, one twice, as a producer does that was not told of the first time, and one
+//! without an id; then it consumes, and says what became of each entry. Ctrl-C ends it.
 //!
 //! `REDIS_URL` names the Redis server; the script starts one. `DATABASE_URL` is `postgres://…` or `sqlite://path`, a file
 //! in a temporary directory if it is not set. With the argument `consume` it adds nothing. `STREAM` is the stream
