@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use idem_examples::stream::{OrderPlaced, publish};
 use redis::aio::ConnectionManager;
 use redis::streams::{StreamInfoGroupsReply, StreamPendingCountReply, StreamRangeReply};
-use redis::{AsyncCommands as _, Client, ConnectionAddr, IntoConnectionInfo as _};
+use redis::{AsyncCommands as _, Client, ConnectionAddr, IntoConnectionInfo as _, RedisResult};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -66,6 +66,15 @@ impl Orders {
         publish(&mut self.redis.clone(), &self.stream, &event).await.expect("an entry can be added");
     }
 
+    /// Adds an entry that is no order.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    pub async fn add_other(&self, field: &str, value: &str) {
+        let added: RedisResult<String> = self.redis.clone().xadd(&self.stream, "*", &[(field, value)]).await;
+        added.expect("an entry can be added");
+    }
+
     /// Waits until every entry is acknowledged.
     ///
     /// # Panics
@@ -118,7 +127,12 @@ impl Orders {
 
     /// Why entries were set aside.
     pub async fn aside(&self) -> Vec<String> {
-        self.field("aside", "why").await
+        self.aside_with("why").await
+    }
+
+    /// What they say in this field, which all of them have.
+    pub async fn aside_with(&self, field: &str) -> Vec<String> {
+        self.field("aside", field).await
     }
 
     /// The values of a field, from the oldest entry of the stream with this suffix.

@@ -159,12 +159,14 @@ async fn a_claim_changes_no_setting_of_the_session() {
 async fn a_shorter_lock_time_out_of_the_sessions_is_kept() {
     run(async |bench: &Bench<Postgres>| {
         let holder = Consumer::start(bench, "billing").await;
-        let hasty = Consumer::of(bench.server().session("lock_timeout", "60ms").app().await, "billing");
+        let app = bench.server().session("lock_timeout", "60ms").app().await;
+        // Longer than the test's own patience.
+        let inbox = app.idempotency.inbox("billing").wait(Duration::from_mins(5));
+        let hasty = Consumer { app, inbox };
         let first = claimed(&holder, "m-1").await;
 
         let in_vain = hasty.consume("m-1").await;
 
-        // Well within the ten seconds that a claim waits, or the test's own patience would end first.
         assert!(matches!(in_vain, Err(InboxError::InProgress)), "{in_vain:?}");
         first.rollback().await.expect("the connection works");
     })
@@ -318,6 +320,43 @@ async fn above_read_committed_a_message_that_is_consumed_at_once_is_a_duplicate(
             assert_eq!(behind.await.expect("no panic").expect("it works"), Consumed::Before, "{level:?}");
         }
         assert_eq!(bench.count("audit").await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_is_consumed_at_the_level_of_the_builder() {
+    run(async |bench: &Bench<Postgres>| {
+        for (level, name) in
+            [(Isolation::RepeatableRead, "repeatable read"), (Isolation::Serializable, "serializable")]
+        {
+            let app = bench.server().engine(move |builder| builder.isolation(level)).app().await;
+            let consumer = Consumer::of(app, "billing");
+
+            let work = async |tx: &mut PgConnection| {
+                let own = sqlx::query_scalar::<_, String>("SELECT current_setting('transaction_isolation')");
+                Ok::<_, InboxError>(own.fetch_one(tx).await?)
+            };
+            let own = soon(consumer.inbox.consume(QUEUE, name, work)).await.expect("it works");
+
+            assert_eq!(own, Consumed::Now(name.to_owned()));
+        }
+    })
+    .await;
+}
+
+// As after a failover: the next connection may lead to the server that takes writes.
+#[tokio::test]
+async fn a_connection_to_a_server_that_takes_no_writes_is_not_kept() {
+    run(async |bench: &Bench<Postgres>| {
+        drop(bench.start().await);
+        let standby = bench.server().session("default_transaction_read_only", "on").unmigrated().app().await;
+        let consumer = Consumer::of(standby, "billing");
+
+        let refused = consumer.consume("m-1").await;
+
+        assert!(matches!(refused, Err(InboxError::Store(_))), "{refused:?}");
+        assert_eq!(consumer.app.writer.size(), 0, "connections");
     })
     .await;
 }

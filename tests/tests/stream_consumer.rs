@@ -135,6 +135,47 @@ async fn a_message_without_an_id_is_set_aside<DB: TestDatabase>(bench: &Bench<DB
     orders.remove().await;
 }
 
+/// Nothing of it is lost, and it holds up nobody.
+async fn an_entry_that_is_no_order_is_set_aside_as_it_is<DB: TestDatabase>(
+    bench: &Bench<DB>,
+    database: &str,
+) {
+    let orders = Orders::create().await;
+    orders.add_other("greeting", "hello").await;
+    orders.add(Some("evt-1"), "order-1").await;
+    let mut consumer = Consumer::start(&orders, database, &redis_url(), AT_ONCE);
+    consumer.says("consuming").await;
+
+    eventually(async || orders.aside().await.len() == 1).await;
+    all_done(bench, &orders).await;
+
+    assert_shipped(bench, &orders, 1).await;
+    assert_eq!(orders.aside().await, ["it is no order"]);
+    assert_eq!(orders.aside_with("greeting").await, ["hello"]);
+    consumer.stop().await;
+    orders.remove().await;
+}
+
+/// An entry that fails each time is tried again, and then holds up nobody.
+async fn an_order_that_fails_too_often_is_set_aside<DB: TestDatabase>(bench: &Bench<DB>, database: &str) {
+    let orders = Orders::create().await;
+    let mut consumer = Consumer::start(&orders, database, &redis_url(), AT_ONCE);
+    consumer.says("consuming").await;
+    bench.place.execute("CREATE UNIQUE INDEX once ON shipments (order_no)").await;
+    bench.place.execute("INSERT INTO shipments (order_no, item) VALUES ('order-1', 'tea')").await;
+
+    orders.add(Some("evt-1"), "order-1").await;
+    let tries = consumer.says("set aside: it failed too often").await;
+    all_done(bench, &orders).await;
+
+    assert_eq!(tries.iter().filter(|line| line.contains(": failed: ")).count(), 20, "{tries:?}");
+    assert_eq!(orders.aside_with("event_id").await, ["evt-1"]);
+    assert_eq!(orders.aside_with("order").await, ["order-1"]);
+    assert_eq!((bench.count("shipments").await, bench.key_rows().await.len()), (1, 0));
+    consumer.stop().await;
+    orders.remove().await;
+}
+
 /// Like [`all_done`], for a consumer that has not made the tables yet.
 async fn all_done_or_aside<DB: TestDatabase>(bench: &Bench<DB>, orders: &Orders) {
     eventually(async || orders.aside().await.len() == 2).await;
@@ -292,6 +333,8 @@ on_both_databases! {
     a_message_without_an_id_is_set_aside
     a_group_that_redis_has_lost_is_made_again
     a_message_outlives_an_outage_of_the_database
+    an_entry_that_is_no_order_is_set_aside_as_it_is
+    an_order_that_fails_too_often_is_set_aside
     killed_before_it_acknowledges
     killed_while_it_dispatches
     killed_fifty_times

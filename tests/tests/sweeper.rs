@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use idem_runtime::Error;
 use idem_tests::bench::{Bench, run, run_on};
@@ -200,6 +200,43 @@ async fn a_request_for_a_row_that_is_being_swept_waits_for_the_batch() {
         assert_ran(&second, 201);
         assert_replays(&second, &server.send(&r1()).await);
         bench.assert_holds(1, 2).await;
+    })
+    .await;
+}
+
+// What a sweep costs those who come meanwhile is measured by `tests/benches/sweep.rs`; this is what that rests on.
+// Cases: X-10
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sweeper_pauses_for_nine_times_as_long_as_its_batch_took_and_holds_nothing_meanwhile() {
+    const BATCH: Duration = Duration::from_millis(30);
+    run(async |bench: &Bench<Postgres>| {
+        let app = bench.server().connections(1).app().await;
+        bench.fill("expired", 2, 0).await;
+        let table = bench.place.key_table();
+        let slow = format!(
+            "CREATE FUNCTION {table}_is_slow() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN PERFORM pg_sleep({}); RETURN OLD; END $$",
+            BATCH.as_secs_f64()
+        );
+        bench.place.execute(&slow).await;
+        let slow = format!(
+            "CREATE TRIGGER is_slow BEFORE DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION {table}_is_slow()"
+        );
+        bench.place.execute(&slow).await;
+        let begun = Instant::now();
+
+        let sweeper = app.idempotency.sweeper().batch(1);
+        let sweeping = tokio::spawn(async move { sweeper.sweep_once().await });
+        eventually(async || bench.count_keys().await == 1).await;
+        let only = soon(app.writer.acquire()).await.expect("a connection is free");
+        let is_pausing = !sweeping.is_finished() && bench.count_keys().await == 1;
+        drop(only);
+        let swept = soon(sweeping).await.expect("it does not panic").expect("the database works");
+
+        assert!(is_pausing, "the connection is free in the pause");
+        assert_eq!(swept, 2);
+        // Two batches of a row, each with its pause, and one that finds nothing.
+        assert!(begun.elapsed() >= 2 * 10 * BATCH, "{:?}", begun.elapsed());
     })
     .await;
 }

@@ -12,7 +12,9 @@ use crate::store::Cause;
 /// Whatever it is, the message must not be acknowledged: it comes again, and a message that was processed after all is a
 /// [`Duplicate`](crate::Claim::Duplicate) then. One that [will never do](Self::is_permanent) is put aside.
 ///
-/// Says nothing of the message: ids may be personal data, and errors end up in logs.
+/// Its text says nothing of the message: ids may be personal data, and errors end up in logs. The source of
+/// [`Store`](Self::Store) is the database's own error, which may quote a row in its message and, where it is shown by
+/// `Debug`, in its detail.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InboxError {
@@ -134,10 +136,24 @@ mod tests {
     #[test]
     fn a_message_that_will_never_do_is_told_from_one_that_may() {
         let scope = ScopeError::Empty { label: "source".to_owned() };
-        for error in [InboxError::MessageIdMissing, InboxError::MessageIdNul, InboxError::Scope(scope)] {
+        for error in [
+            InboxError::MessageIdMissing,
+            InboxError::MessageIdTooLong,
+            InboxError::MessageIdNul,
+            InboxError::Scope(scope),
+            InboxError::Collision,
+        ] {
             assert!(error.is_permanent(), "{error}");
         }
-        for error in [InboxError::InProgress, InboxError::Aborted, sqlx::Error::PoolTimedOut.into()] {
+        for error in [
+            InboxError::NoTransaction,
+            InboxError::InProgress,
+            InboxError::Aborted,
+            InboxError::Nested,
+            InboxError::TransactionEnded,
+            InboxError::Misconfigured(String::new()),
+            sqlx::Error::PoolTimedOut.into(),
+        ] {
             assert!(!error.is_permanent(), "{error}");
         }
     }

@@ -233,6 +233,21 @@ pub async fn a_message_is_remembered_as_long_as_the_consumer_says<DB: TestDataba
     }
 }
 
+pub async fn what_an_inbox_was_told_is_kept_within_its_bounds<DB: TestDatabase>(bench: &Bench<DB>) {
+    let inbox = bench.server().app().await.idempotency.inbox("billing");
+    let told = |inbox: Inbox<DB>| format!("{inbox:?}");
+
+    assert_eq!(told(inbox.clone()), r#"Inbox { consumer: "billing", ttl_secs: 1296000, wait: 10s, .. }"#);
+    for (wait, kept) in [
+        (Duration::ZERO, "wait: 50ms,"),
+        (Duration::from_secs(30), "wait: 30s,"),
+        (Duration::MAX, "wait: 3600s,"),
+    ] {
+        let told = told(inbox.clone().wait(wait));
+        assert!(told.contains(kept), "{wait:?}: {told}");
+    }
+}
+
 // Cases: T-23
 pub async fn a_message_is_not_processed_where_the_table_will_not_do<DB: TestDatabase>(bench: &Bench<DB>) {
     let consumer = Consumer::of(bench.server().unmigrated().app().await, "billing");

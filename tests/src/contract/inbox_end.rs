@@ -212,6 +212,32 @@ pub async fn work_that_changes_its_transaction_for_another_is_no_success<DB: Tes
     assert_kept(bench, 0, 0).await;
 }
 
+pub async fn work_may_claim_another_message<DB: TestDatabase>(bench: &Bench<DB>) {
+    let consumer = Consumer::start(bench, "billing").await;
+
+    let work = async |tx: &mut DB::Connection| {
+        apply::<DB>(tx, "m-1").await?;
+        consumer.inbox.claim(tx, QUEUE, "m-2").await
+    };
+    let outcome = soon(consumer.inbox.consume(QUEUE, "m-1", work)).await.expect("it works");
+
+    assert_eq!(outcome, Consumed::Now(Claim::Fresh));
+    assert_kept(bench, 2, 1).await;
+    assert_eq!(consumer.consume("m-2").await.expect("it works"), Consumed::Before);
+}
+
+pub async fn a_commit_of_a_transaction_that_is_over_is_no_success<DB: TestDatabase>(bench: &Bench<DB>) {
+    let consumer = Consumer::start(bench, "billing").await;
+
+    let mut tx = consumer.begin().await;
+    assert_eq!(consumer.inbox.claim(&mut tx, QUEUE, "m-1").await.expect("it works"), Claim::Fresh);
+    DB::execute(&mut tx, "ROLLBACK", &[]).await.expect("the connection works");
+    let ended = soon(consumer.inbox.commit(tx)).await;
+
+    assert!(matches!(ended, Err(InboxError::TransactionEnded)), "{ended:?}");
+    assert_kept(bench, 0, 0).await;
+}
+
 pub async fn a_nested_transaction_that_was_left_open_is_no_success<DB: TestDatabase>(bench: &Bench<DB>) {
     let consumer = Consumer::start(bench, "billing").await;
 

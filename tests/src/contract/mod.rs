@@ -240,6 +240,7 @@ macro_rules! contract {
                 a_forgotten_message_is_processed_again
                 a_row_of_something_else_under_the_same_id_is_not_taken_for_a_duplicate
                 a_message_is_remembered_as_long_as_the_consumer_says
+                what_an_inbox_was_told_is_kept_within_its_bounds
                 a_message_is_not_processed_where_the_table_will_not_do
                 a_message_that_gets_no_connection_is_left_to_its_queue
             }
@@ -252,6 +253,8 @@ macro_rules! contract {
                 work_that_commits_by_itself_is_no_success
                 work_that_rolls_back_by_itself_is_no_success
                 work_that_changes_its_transaction_for_another_is_no_success
+                work_may_claim_another_message
+                a_commit_of_a_transaction_that_is_over_is_no_success
                 a_nested_transaction_that_was_left_open_is_no_success
                 a_panic_of_the_work_goes_on_and_keeps_nothing
                 work_that_is_given_up_leaves_the_pool_whole
@@ -449,6 +452,7 @@ macro_rules! contract {
                 a_sweeper_ends_with_its_engine
                 a_drain_ends_the_sweepers
                 a_pass_that_is_given_up_leaves_its_pool_whole
+                what_a_sweeper_was_told_is_kept_within_its_bounds
                 a_batch_out_of_range_counts_as_the_nearest_within
             }
             transaction {

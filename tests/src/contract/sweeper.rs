@@ -321,6 +321,22 @@ pub async fn a_pass_that_is_given_up_leaves_its_pool_whole<DB: TestDatabase>(ben
 }
 
 // Cases: X-10
+pub async fn what_a_sweeper_was_told_is_kept_within_its_bounds<DB: TestDatabase>(bench: &Bench<DB>) {
+    let app = bench.server().app().await;
+    let sweeper = || app.idempotency.sweeper();
+    let batch = if DB::WRITES_IN_PARALLEL { 1000 } else { 50 };
+
+    for (sweeper, kept) in [
+        (sweeper(), format!("every: 60s, batch: {batch} }}")),
+        (sweeper().every(Duration::ZERO).batch(0), "every: 10ms, batch: 1 }".to_owned()),
+        (sweeper().every(Duration::MAX).batch(u32::MAX), "every: 86400s, batch: 10000 }".to_owned()),
+    ] {
+        let told = format!("{sweeper:?}");
+        assert!(told.ends_with(&kept), "{told}, not {kept}");
+    }
+}
+
+// Cases: X-10
 pub async fn a_batch_out_of_range_counts_as_the_nearest_within<DB: TestDatabase>(bench: &Bench<DB>) {
     let app = bench.server().app().await;
     bench.fill("expired", 3, 0).await;
