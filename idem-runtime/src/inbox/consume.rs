@@ -122,7 +122,7 @@ impl<DB: Store> Inbox<DB> {
     /// [`InboxError::Aborted`], [`Nested`](InboxError::Nested) or [`TransactionEnded`](InboxError::TransactionEnded) if
     /// the transaction is not what it was begun as, [`Store`](InboxError::Store) if the database refuses to commit, or
     /// does not reply. What was open is rolled back before. On SQLite a `ROLLBACK` that was followed by another `BEGIN`,
-    /// both as statements, goes unnoticed.
+    /// both as statements, goes unnoticed, and so does a transaction in which nothing was claimed.
     ///
     /// # Cancel safety
     /// Cancel safe as far as the message goes: dropped, the transaction has committed or it rolls back, and the message

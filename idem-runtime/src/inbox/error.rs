@@ -47,7 +47,7 @@ pub enum InboxError {
     /// rolled back to the outermost. End what was begun, and commit the outermost.
     Nested,
     /// The transaction in which the message was claimed is over: it was ended by a raw `COMMIT` or `ROLLBACK`, or the
-    /// database ended it. Or nothing was claimed in it. What was written may be kept or not, whole or in part; take the
+    /// database ended it. Or nothing was claimed in it, which is noticed on PostgreSQL only. What was written may be kept or not, whole or in part; take the
     /// statement out, and look.
     TransactionEnded,
     /// The table is missing or not such that the guarantees hold. The text says what to change.

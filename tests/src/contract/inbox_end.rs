@@ -198,6 +198,16 @@ pub async fn work_that_changes_its_transaction_for_another_is_no_success<DB: Tes
     assert!(matches!(ended, Err(InboxError::TransactionEnded)), "{ended:?}");
     assert_kept(bench, 0, 0).await;
 
+    // Nor if there was a row before, which has expired and is back now.
+    consumer.consume("m-1").await.expect("it works");
+    bench.expire_in(-1).await;
+    let ended = consume_around(&consumer, &["ROLLBACK", "BEGIN"]).await;
+
+    assert!(matches!(ended, Err(InboxError::TransactionEnded)), "{ended:?}");
+    assert_kept(bench, 1, 1).await;
+    bench.place.execute(&format!("DELETE FROM {}", bench.place.key_table())).await;
+    bench.place.execute("DELETE FROM audit").await;
+
     // Nor with a claim in the other one.
     let work = async |tx: &mut DB::Connection| {
         DB::execute(tx, "ROLLBACK", &[]).await?;

@@ -17,7 +17,7 @@ use sqlx_core::transaction::TransactionManager;
 
 use self::pools::CommitLock;
 pub use self::pools::SqlitePools;
-use self::sql::Sql;
+use self::sql::{MARK_CLAIM, RELEASE_CLAIM, Sql};
 use super::table::IndexSchema;
 use super::{
     Address, Claimed, Complete, Found, Isolation, KeyRequest, KeyRow, MessageRequest, Probe, Reserve,
@@ -45,7 +45,6 @@ pub struct Statements {
     complete: Arc<str>,
     store_failed: Arc<str>,
     claim: Arc<str>,
-    has_row: Arc<str>,
     find: Arc<str>,
     forget: Arc<str>,
     sweep: Arc<str>,
@@ -80,7 +79,6 @@ impl Store for Sqlite {
             complete: sql.complete().into(),
             store_failed: sql.store_failed().into(),
             claim: sql.claim().into(),
-            has_row: sql.has_row().into(),
             find: sql.find().into(),
             forget: sql.forget().into(),
             sweep: sql.sweep().into(),
@@ -215,6 +213,9 @@ impl Store for Sqlite {
                 .bind(FORMAT_VERSION)
                 .bind(millis(message.ttl_secs)?);
             if claim.execute(&mut *connection).await?.rows_affected() == 1 {
+                if begun.is_some() {
+                    connection.execute(MARK_CLAIM).await?;
+                }
                 return Ok(Claimed::Fresh);
             }
             match Self::find(connection, statements, &message.address).await? {
@@ -229,13 +230,19 @@ impl Store for Sqlite {
 
     async fn probe_claims(
         connection: &mut SqliteConnection,
-        statements: &Statements,
+        _: &Statements,
         first: Option<&Address>,
     ) -> Result<Probe, Error> {
         // Where it is not known, the COMMIT of a transaction that is over fails.
-        let Some(first) = first else { return Ok(Probe::Own) };
-        let row = query(&statements.has_row).bind(&first.id[..]).fetch_optional(connection).await?;
-        Ok(if row.is_some() { Probe::Own } else { Probe::Lost })
+        if first.is_none() {
+            return Ok(Probe::Own);
+        }
+        // A transaction that was begun after the claim has no such savepoint, whatever else is like it.
+        match connection.execute(RELEASE_CLAIM).await {
+            Ok(_) => Ok(Probe::Own),
+            Err(Error::Database(_)) => Ok(Probe::Lost),
+            Err(error) => Err(error),
+        }
     }
 
     async fn count_none(connection: &mut SqliteConnection) -> Result<(), Error> {

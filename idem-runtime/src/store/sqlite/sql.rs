@@ -3,6 +3,12 @@
 /// Milliseconds since 1970-01-01 UTC by SQLite's clock, which stands still within a statement.
 pub(super) const NOW: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)";
 
+/// Marks the transaction of the engine's in which a message was claimed.
+pub(super) const MARK_CLAIM: &str = "SAVEPOINT idempotency_claim";
+
+/// Takes the mark back, and fails in any other transaction.
+pub(super) const RELEASE_CLAIM: &str = "RELEASE idempotency_claim";
+
 /// The text of the statements.
 ///
 /// `?1` to `?6` are the same in all that reserve: id, scope, key, fingerprint, its version, the TTL in milliseconds.
@@ -72,11 +78,6 @@ impl Sql<'_> {
              WHERE k.expires_at <= {NOW}",
             table = self.table,
         )
-    }
-
-    /// A row if there is one, live or not.
-    pub(super) fn has_row(&self) -> String {
-        format!("SELECT 1 FROM {} WHERE id = ?1", self.table)
     }
 
     /// The live row, for an operator or a run that lost.
