@@ -28,27 +28,41 @@ fn waiting<DB: TestDatabase>(limit: Duration) -> (Hand<DB>, Gate) {
     (hand.at_gate(&gate).described(move |operation, _| operation.wait(limit)), gate)
 }
 
-/// Counts the requests whose future is gone.
+/// Something that is counted, and waited for.
 #[derive(Clone, Default)]
-struct Gone(Arc<watch::Sender<usize>>);
+struct Count(Arc<watch::Sender<usize>>);
 
-struct Counted(Gone);
+impl Count {
+    fn add_one(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+
+    async fn wait_for(&self, count: usize) {
+        let mut counted = self.0.subscribe();
+        soon(counted.wait_for(|counted| *counted >= count)).await.expect("the sender is here");
+    }
+}
+
+/// Counted when it is dropped.
+struct Counted(Count);
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.0.send_modify(|count| *count += 1);
+        self.0.add_one();
     }
 }
 
-impl Gone {
-    async fn wait_for(&self, count: usize) {
-        let mut gone = self.0.subscribe();
-        soon(gone.wait_for(|gone| *gone >= count)).await.expect("the sender is here");
-    }
+/// A server, and what is known of its requests.
+struct Served<DB: TestDatabase> {
+    server: Server<DB>,
+    /// The requests that have a task.
+    tasks: Count,
+    /// The requests whose future is gone.
+    gone: Count,
 }
 
-async fn serve<DB: TestDatabase>(setting: &Setting<'_, DB>, hand: &Hand<DB>) -> (Server<DB>, Gone) {
-    let gone = Gone::default();
+async fn serve<DB: TestDatabase>(setting: &Setting<'_, DB>, hand: &Hand<DB>) -> Served<DB> {
+    let (tasks, gone) = (Count::default(), Count::default());
     let counter = gone.clone();
     let layer = move |request: Request, next: Next| {
         let counter = counter.clone();
@@ -58,12 +72,19 @@ async fn serve<DB: TestDatabase>(setting: &Setting<'_, DB>, hand: &Hand<DB>) -> 
             next.run(request).await
         }
     };
-    (setting.launch().routes(hand.routes().layer(from_fn(layer))).start().await, gone)
+    let counter = tasks.clone();
+    let wrap = move |task| {
+        counter.add_one();
+        task
+    };
+    let launch = setting.launch().engine(|builder| builder.wrap_tasks(wrap));
+    let server = launch.routes(hand.routes().layer(from_fn(layer))).start().await;
+    Served { server, tasks, gone }
 }
 
 pub(super) async fn for_an_answer<DB: TestDatabase>(setting: &Setting<'_, DB>) -> Outcomes {
     let (hand, gate) = waiting(LONG);
-    let (server, _) = serve(setting, &hand).await;
+    let Served { server, .. } = serve(setting, &hand).await;
     let request = setting.request("waits");
 
     let first = server.open(&request).await;
@@ -81,7 +102,7 @@ pub(super) async fn for_an_answer<DB: TestDatabase>(setting: &Setting<'_, DB>) -
 
 pub(super) async fn in_vain<DB: TestDatabase>(setting: &Setting<'_, DB>) -> Outcomes {
     let (hand, gate) = waiting(Duration::from_millis(100));
-    let (server, _) = serve(setting, &hand).await;
+    let Served { server, .. } = serve(setting, &hand).await;
     let request = setting.request("waits-in-vain");
 
     let first = server.open(&request).await;
@@ -97,7 +118,8 @@ pub(super) async fn in_vain<DB: TestDatabase>(setting: &Setting<'_, DB>) -> Outc
 pub(super) async fn in_vain_for_another_process<DB: TestDatabase>(setting: &Setting<'_, DB>) -> Outcomes {
     let (one, gate) = waiting(LONG);
     let (two, _) = waiting(Duration::from_millis(100));
-    let ((first_server, _), (second_server, _)) = (serve(setting, &one).await, serve(setting, &two).await);
+    let (first_process, second_process) = (serve(setting, &one).await, serve(setting, &two).await);
+    let (first_server, second_server) = (first_process.server, second_process.server);
     let request = setting.request("waits-elsewhere-in-vain");
 
     let first = first_server.open(&request).await;
@@ -118,7 +140,7 @@ pub(super) async fn in_vain_for_another_process<DB: TestDatabase>(setting: &Sett
 
 pub(super) async fn and_leaving<DB: TestDatabase>(setting: &Setting<'_, DB>) -> Outcomes {
     let (hand, gate) = waiting(LONG);
-    let (server, gone) = serve(setting, &hand).await;
+    let Served { server, gone, .. } = serve(setting, &hand).await;
     let request = setting.request("leaves");
 
     let first = server.open(&request).await;
@@ -136,13 +158,15 @@ pub(super) async fn and_leaving<DB: TestDatabase>(setting: &Setting<'_, DB>) -> 
 pub(super) async fn and_leaving_another_process<DB: TestDatabase>(setting: &Setting<'_, DB>) -> Outcomes {
     let (one, gate) = waiting(LONG);
     let (two, _) = waiting(LONG);
-    let ((first_server, _), (second_server, gone)) = (serve(setting, &one).await, serve(setting, &two).await);
+    let first_server = serve(setting, &one).await.server;
+    let Served { server: second_server, tasks, gone } = serve(setting, &two).await;
     let request = setting.request("leaves-elsewhere");
 
     let first = first_server.open(&request).await;
     soon(gate.arrivals(1)).await;
     let duplicate = second_server.open(&request).await;
-    two.arrivals(1).await;
+    // In its task, which waits for the other process: on SQLite at the door of the file.
+    tasks.wait_for(1).await;
     drop(duplicate);
     gone.wait_for(1).await;
     if DB::WRITES_IN_PARALLEL {
