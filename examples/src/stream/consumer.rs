@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::Duration;
 
 use idem_runtime::{Consumed, Idempotency, Inbox, InboxError};
@@ -110,44 +111,48 @@ impl<DB: StreamDatabase> Consumer<DB> {
         Ok(())
     }
 
-    /// Handles one entry, and acknowledges it once what it asks for is committed.
+    /// Handles one entry. One that fails again and again is set aside for a person.
     async fn handle(&mut self, entry: &StreamId) -> RedisResult<()> {
+        if self.is_done(entry).await? {
+            return Ok(());
+        }
+        // While the database is away every entry fails, and none is to blame. It may be back only just now: once more.
+        let is_suspect =
+            self.deliveries(entry).await? >= MOST_DELIVERIES && self.idempotency.health().await.is_ok();
+        if is_suspect && !self.is_done(entry).await? {
+            return self.set_aside(entry, "it failed too often").await;
+        }
+        Ok(())
+    }
+
+    /// Does what an entry asks for, and acknowledges it once that is committed. `false` if it failed: then it is left
+    /// lying until its time comes again.
+    async fn is_done(&mut self, entry: &StreamId) -> RedisResult<bool> {
         let Some(order) = OrderPlaced::read(entry) else {
-            return self.set_aside(entry, "it is no order").await;
+            self.set_aside(entry, "it is no order").await?;
+            return Ok(true);
         };
-        // Once, and once more before it is set aside.
-        for is_last in [false, true] {
-            let order = order.clone();
-            let event_id = order.event_id.clone();
-            let shipped = self
-                .inbox
-                .consume(&self.settings.stream, &event_id, async |tx| ship::<DB>(tx, order).await)
-                .await;
-            match shipped {
-                // Now, and not earlier: until COMMIT, all of it may yet be undone.
-                Ok(Consumed::Now(())) => {
-                    println!("{}: shipped", entry.id);
-                    return self.acknowledge(entry).await;
-                }
-                Ok(Consumed::Before) => {
-                    println!("{}: was shipped before", entry.id);
-                    return self.acknowledge(entry).await;
-                }
-                Err(Failure::Inbox(InboxError::MessageIdMissing)) => {
-                    return self.set_aside(entry, "it has no event id").await;
-                }
-                // Nothing was written, and nothing is open while the entry waits to be tried again.
-                Err(failure) => println!("{}: failed: {failure:?}", entry.id),
+        let event_id = order.event_id.clone();
+        let shipped = self
+            .inbox
+            .consume(&self.settings.stream, &event_id, async |tx| ship::<DB>(tx, order).await)
+            .await;
+        match shipped {
+            // Now, and not earlier: until COMMIT, all of it may yet be undone.
+            Ok(Consumed::Now(())) => println!("{}: shipped", entry.id),
+            Ok(Consumed::Before) => println!("{}: was shipped before", entry.id),
+            Err(Failure::Inbox(error)) if error.is_permanent() => {
+                self.set_aside(entry, &error.to_string()).await?;
+                return Ok(true);
             }
-            // While the database is away every entry fails, and none is to blame. It may be back only just now.
-            if !is_last
-                && (self.deliveries(entry).await? < MOST_DELIVERIES
-                    || self.idempotency.health().await.is_err())
-            {
-                return Ok(());
+            // Nothing was written, and nothing is open while the entry waits to be tried again.
+            Err(failure) => {
+                println!("{}: failed: {failure}", entry.id);
+                return Ok(false);
             }
         }
-        self.set_aside(entry, "it failed too often").await
+        self.acknowledge(entry).await?;
+        Ok(true)
     }
 
     async fn acknowledge(&mut self, entry: &StreamId) -> RedisResult<()> {
@@ -183,7 +188,17 @@ impl<DB: StreamDatabase> Consumer<DB> {
 #[derive(Debug)]
 enum Failure {
     Inbox(InboxError),
-    Database(#[expect(dead_code, reason = "shown by `Debug`")] sqlx::Error),
+    Database(sqlx::Error),
+}
+
+/// Without what a database's error may quote of the message.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inbox(InboxError::Store(error)) | Self::Database(error) => error.fmt(f),
+            Self::Inbox(error) => error.fmt(f),
+        }
+    }
 }
 
 impl From<InboxError> for Failure {
