@@ -77,13 +77,13 @@ impl Answer {
     }
 }
 
-/// Without the body and the headers' values, which may be personal.
+/// Without the body, what a problem says to people, and the headers' values, which may be personal.
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Answer")
             .field("status", &self.status)
             .field("is_replay", &self.is_replay())
-            .field("problem", &self.problem)
+            .field("code", &self.problem.as_ref().and_then(Problem::code))
             .field("body_bytes", &self.body.len())
             .finish_non_exhaustive()
     }
